@@ -266,8 +266,8 @@ func (s *scorer) passOver() error {
 	if p.tested, err = testedLabels(s.ctx, &p, s.opt.Workers); err != nil {
 		return err
 	}
-	s.passed, err = p.rescore(s.ctx, s.run, s.run.options(RescoreOptions{
+	s.passed, err = p.score(s.ctx, s.run.options(RescoreOptions{
 		Workers: s.opt.Workers, MemoryBudget: s.opt.MemoryBudget, Progress: s.opt.Progress, OnStage: s.opt.OnStage,
-	}))
+	}), s.run.Model)
 	return err
 }

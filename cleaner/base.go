@@ -9,40 +9,14 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// A baseProblem holds the data that a base classifier is trained on.
-type baseProblem struct {
-	graph    ops.Graph
-	features ops.Source // [n×d]; nil: structure alone
-	order    nodeOrder
-	labels   []kv.Class // [n] given labels: see teaches and stops
-	classes  int
-	splits   []Split // [n]
-	drawn    bool    // splits were drawn: the store has none, or none that fit
-	place    *workplace.Place
-
-	sizes     *ops.Sizes      // of graph; nil until measured
-	neighbors *NeighborCounts // nil until counted
-
-	keptLabelHops int // over how many hops a kept classifier has gathered training labels; 0: there is none
-}
-
-// teaches reports whether the classifier learns the label of a node.
-func (p *baseProblem) teaches(v kv.NodeID) bool {
-	if p.drawn { // no node's label is seen where it is predicted
-		return p.labels[v] != kv.NoClass && p.splits[v] != SplitUnused
-	}
-	return teaches(p.labels, p.splits, v)
-}
-
-// hasFeatures reports whether the inputs are the features.
-func (p *baseProblem) hasFeatures() bool { return p.features != nil && p.features.Width() > 0 }
+// hasFeatures reports whether the inputs of the built-in classifier are the features.
+func (p *problem) hasFeatures() bool { return p.features != nil && p.features.Width() > 0 }
 
 const (
 	baseHops  = 2   // of the smoothing of features; more would make all nodes alike
@@ -53,7 +27,7 @@ const (
 )
 
 // trainAndPredict trains the base classifier and predicts every node. The caller closes the predictions.
-func (p *baseProblem) trainAndPredict(ctx context.Context, opt Options) (predictions *rowstore.Store, t *trainedBase, err error) {
+func (p *problem) trainAndPredict(ctx context.Context, opt Options) (predictions *rowstore.Store, t *trainedBase, err error) {
 	began := time.Now()
 	if opt, err = opt.withDefaults(); err != nil {
 		return nil, nil, err
@@ -61,10 +35,10 @@ func (p *baseProblem) trainAndPredict(ctx context.Context, opt Options) (predict
 	if t, err = p.train(ctx, opt); err != nil {
 		return nil, nil, err
 	}
-	predictions, err = p.predictAll(ctx, t.fit, t.inputs, opt)
+	predictions, err = p.predictAll(ctx, t, opt)
 	err = errors.Join(err, t.inputs.Close())
 	if err == nil {
-		err = p.measure(ctx, predictions, t.report)
+		err = p.measureAccuracy(ctx, predictions, t.report)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, predictions.Close())
@@ -74,15 +48,16 @@ func (p *baseProblem) trainAndPredict(ctx context.Context, opt Options) (predict
 	return predictions, t, nil
 }
 
-// A trainedBase is a base classifier before it predicts.
+// A trainedBase is a base classifier before it predicts. It predicts every node that it learned by the fit without it.
 type trainedBase struct {
-	fit    *baseFit
-	inputs *rowstore.Store // of every node; whoever has trained closes it
-	report *PredictReport  // without accuracies
+	*nn.Ridge
+	learned *nodeSet
+	inputs  *rowstore.Store // of every node; whoever has trained closes it
+	report  *PredictReport  // without accuracies
 }
 
 // train trains the base classifier on each of its inputs, and returns the best.
-func (p *baseProblem) train(ctx context.Context, opt Options) (best *trainedBase, err error) {
+func (p *problem) train(ctx context.Context, opt Options) (best *trainedBase, err error) {
 	if p.countTaught() == 0 {
 		return nil, fmt.Errorf(
 			"no labelled node in the training split or in none, want some to learn from: %w", ErrNoLabels)
@@ -97,7 +72,7 @@ func (p *baseProblem) train(ctx context.Context, opt Options) (best *trainedBase
 	opt.stage("count")
 	for _, input := range candidates {
 		t, err := p.trainOn(ctx, input, opt)
-		if err == nil && (best == nil || t.fit.Loss < best.fit.Loss) {
+		if err == nil && (best == nil || t.Loss < best.Loss) {
 			best, t = t, best
 		}
 		if err == nil && t != nil { // the worse one
@@ -114,7 +89,7 @@ func (p *baseProblem) train(ctx context.Context, opt Options) (best *trainedBase
 }
 
 // trainOn trains the base classifier on an input.
-func (p *baseProblem) trainOn(ctx context.Context, input string, opt Options) (*trainedBase, error) {
+func (p *problem) trainOn(ctx context.Context, input string, opt Options) (*trainedBase, error) {
 	t := &trainedBase{report: &PredictReport{Inputs: input}}
 	budget := opt.MemoryBudget - p.heldInTraining()
 	err := limitSeries(p.graph, budget)
@@ -125,7 +100,7 @@ func (p *baseProblem) trainOn(ctx context.Context, input string, opt Options) (*
 		return nil, err
 	}
 	opt.stage("smooth")
-	if t.fit, err = p.fitBase(ctx, t.inputs, opt); err != nil {
+	if err := p.fitBase(ctx, t, opt); err != nil {
 		return nil, errors.Join(err, t.inputs.Close())
 	}
 	opt.clock.end(ops.Stage{Name: "train", Columns: t.inputs.Width()})
@@ -133,50 +108,50 @@ func (p *baseProblem) trainOn(ctx context.Context, input string, opt Options) (*
 }
 
 // countTaught is how many labels the classifier learns.
-func (p *baseProblem) countTaught() (count int) {
+func (p *problem) countTaught() (count int) {
 	for v := range p.labels {
-		if p.teaches(kv.NodeID(v)) {
+		if p.teachesBase(kv.NodeID(v)) {
 			count++
 		}
 	}
 	return count
 }
 
-// A baseFit predicts every node that was learned from by the fit without it.
-type baseFit struct {
-	*nn.Ridge
-	nodes *nodeSet // that were learned from
-}
+// crossFits reports whether the fits without a node that is learned, for each of these, are good for anything.
+func (p *problem) crossFits() bool { return p.countTaught() >= leastFitting }
 
-// crossFitsFrom says whether predictions of so many nodes that are learned from, each without itself, are good for
-// anything.
-func crossFitsFrom(rows int) bool { return rows >= leastFitting }
-
-// crossFits reports whether there is for every node a fit that has not learned its label.
-func (p *baseProblem) crossFits() bool { return crossFitsFrom(p.countTaught()) }
-
-// fitBase fits a classifier to inputs.
-func (p *baseProblem) fitBase(ctx context.Context, inputs *rowstore.Store, opt Options) (fit *baseFit, err error) {
-	train, err := p.learn(ctx, inputs, opt)
+// fitBase fits a classifier to its inputs.
+func (p *problem) fitBase(ctx context.Context, t *trainedBase, opt Options) error {
+	train, err := p.learn(ctx, t.inputs, opt)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer func() { err = errors.Join(err, train.Close()) }()
 	class := func(row int) int { return int(train.Right[row]) }
 	progress := func(done, total int64) { opt.progress("train", done, total) }
-	ridge, err := nn.FitRidge(ctx, &train.Inputs, class, p.classes, parallel.Workers(opt.Workers), progress)
-	return &baseFit{ridge, train.nodes}, err
+	t.learned = train.nodes
+	t.Ridge, err = nn.FitRidge(ctx, &train.Inputs, class, p.classes, parallel.Workers(opt.Workers), progress)
+	return errors.Join(err, train.Close())
 }
 
-// predictAll predicts every row of inputs.
-func (p *baseProblem) predictAll(ctx context.Context, fit *baseFit, inputs *rowstore.Store, opt Options) (*rowstore.Store, error) {
-	out, err := rowstore.New(p.place.Scratch(), p.graph.NumNodes(), p.classes)
+// predictAll predicts every node.
+func (p *problem) predictAll(ctx context.Context, t *trainedBase, opt Options) (*rowstore.Store, error) {
+	n, width := p.graph.NumNodes(), t.inputs.Width()
+	out, err := rowstore.New(p.place.Scratch(), n, p.classes)
 	if err != nil {
 		return nil, err
 	}
-	return out.OrClose(p.predictBy(ctx, fit.Net, inputs, opt.Workers, func(rows kv.Range, logits []float32) error {
-		fit.nodes.each(rows, func(row int, v kv.NodeID) {
-			fit.LeaveOut(row, int(p.labels[v]), logits[int(v-rows.First)*p.classes:][:p.classes])
+	// A block of narrow inputs has very many rows, whose activations together would not fit.
+	layers := make([]nn.Activations, parallel.Workers(opt.Workers))
+	x := make([][]float32, len(layers))
+	return out.OrClose(parallel.Do(ctx, len(layers), (n+baseBatch-1)/baseBatch, func(_ context.Context, worker, b int) error {
+		rows := kv.Range{First: kv.NodeID(b * baseBatch), End: kv.NodeID(min((b+1)*baseBatch, n))}
+		x[worker] = slices.Grow(x[worker][:0], rows.Len()*width)[:rows.Len()*width]
+		if err := t.inputs.Read(rows, 0, width, x[worker]); err != nil {
+			return err
+		}
+		logits := layers[worker].Outputs(t.Net, nn.Dense(x[worker], rows.Len(), width))
+		t.learned.each(rows, func(row int, v kv.NodeID) {
+			t.LeaveOut(row, int(p.labels[v]), logits[int(v-rows.First)*p.classes:][:p.classes])
 		})
 		nn.Softmaxes(logits, p.classes)
 		return out.Write(rows, 0, p.classes, logits)
@@ -195,8 +170,8 @@ type Lessons struct {
 }
 
 // learn copies the inputs of the nodes that teach, or of baseTraining of them drawn with the seed.
-func (p *baseProblem) learn(ctx context.Context, inputs *rowstore.Store, opt Options) (l *Lessons, err error) {
-	nodes, order, err := drawNodes(p.order, len(p.labels), p.countTaught(), baseTraining, opt.Seed, p.teaches)
+func (p *problem) learn(ctx context.Context, inputs *rowstore.Store, opt Options) (l *Lessons, err error) {
+	nodes, order, err := drawNodes(p.order, len(p.labels), p.countTaught(), baseTraining, opt.Seed, p.teachesBase)
 	if err != nil {
 		return nil, err
 	}
@@ -252,28 +227,8 @@ func (l *Lessons) Each(visit func(row int, v kv.NodeID)) {
 	}
 }
 
-// predictBy calls visit with the outputs of a network for the rows of inputs, concurrently.
-func (p *baseProblem) predictBy(
-	ctx context.Context, net *nn.Network, inputs *rowstore.Store, workers int, visit func(rows kv.Range, logits []float32) error,
-) error {
-	// A block of narrow inputs has very many rows, whose activations together would not fit.
-	layers := make([]nn.Activations, parallel.Workers(workers))
-	x := make([][]float32, len(layers))
-	n := inputs.Rows
-	return parallel.Do(ctx, len(layers), (n+baseBatch-1)/baseBatch, func(_ context.Context, worker, b int) error {
-		rows := kv.Range{First: kv.NodeID(b * baseBatch), End: kv.NodeID(min((b+1)*baseBatch, n))}
-		count := int(rows.End - rows.First)
-		x[worker] = slices.Grow(x[worker][:0], count*inputs.Width())[:count*inputs.Width()]
-		if err := inputs.Read(rows, 0, inputs.Width(), x[worker]); err != nil {
-			return err
-		}
-		logits := layers[worker].Outputs(net, nn.Dense(x[worker], count, inputs.Width()))
-		return visit(rows, logits)
-	})
-}
-
-// measure fills the report's counts and accuracies.
-func (p *baseProblem) measure(ctx context.Context, predictions ops.Source, report *PredictReport) error {
+// measureAccuracy fills the report's counts and accuracies.
+func (p *problem) measureAccuracy(ctx context.Context, predictions ops.Source, report *PredictReport) error {
 	var nodes, right [SplitUnused + 1]int64
 	err := rowstore.Each(ctx, predictions, p.graph.NumNodes(), 1, func(rows kv.Range, values []float32) error {
 		for v := rows.First; v < rows.End; v++ {
@@ -282,7 +237,7 @@ func (p *baseProblem) measure(ctx context.Context, predictions ops.Source, repor
 			}
 			row := values[int(v-rows.First)*p.classes:][:p.classes]
 			split := p.splits[v]
-			if p.teaches(v) && !p.drawn {
+			if p.teachesBase(v) && !p.drawn {
 				split = SplitTrain
 			}
 			nodes[split]++
@@ -314,45 +269,28 @@ func fitBytes(features, classes, hops int) int64 {
 	return 2*4*baseBatch*(columns+int64(classes)) + nn.RidgeBytes(columns, int64(classes))
 }
 
-// leastForTraining is the least memory of trainAndPredict. The graph is measured with opt.
-func (p *baseProblem) leastForTraining(ctx context.Context, opt ops.Options) (int64, error) {
-	s, err := p.graphSizes(ctx, opt)
-	if err != nil {
-		return 0, err
-	}
-	footprint := p.heldInTraining()
+// leastForTraining is the least memory of trainAndPredict. The graph is measured.
+func (p *problem) leastForTraining() int64 {
+	least := p.heldInTraining() + p.sizes.LeastForPropagate()
 	if p.hasFeatures() {
-		return footprint + s.LeastForPropagate(), nil
+		return least
 	}
-	return footprint + max(s.LeastForDiagonals(p.labelHops()), s.LeastForPropagate()), nil
+	return max(least, p.heldInTraining()+p.sizes.LeastForDiagonals(p.labelHops()))
 }
 
 // heldInTraining is the memory that trainAndPredict holds all the time, in bytes.
-func (p *baseProblem) heldInTraining() int64 {
+func (p *problem) heldInTraining() int64 {
 	features := 0
 	if p.hasFeatures() {
 		features = p.features.Width()
 	}
-	return trainingBytes*int64(p.graph.NumNodes()) + fitBytes(features, p.classes, p.labelHops())
+	return trainingBytes*int64(len(p.labels)) + fitBytes(features, p.classes, p.labelHops())
 }
 
 // requireForTraining says that a budget is less than trainAndPredict needs, for which the graph is measured.
-func (p *baseProblem) requireForTraining(ctx context.Context, opt Options) error {
-	least, err := p.leastForTraining(ctx, opt.ops(0))
-	if err != nil {
+func (p *problem) requireForTraining(ctx context.Context, opt Options) error {
+	if err := p.measure(ctx, opt.ops(0)); err != nil {
 		return err
 	}
-	return requireBudget("predict", opt.MemoryBudget, least)
-}
-
-// graphSizes are the sizes of the graph, walked for them once.
-func (p *baseProblem) graphSizes(ctx context.Context, opt ops.Options) (*ops.Sizes, error) {
-	if p.sizes == nil {
-		sizes, err := ops.Measure(ctx, p.graph, opt)
-		if err != nil {
-			return nil, err
-		}
-		p.sizes = sizes
-	}
-	return p.sizes, nil
+	return requireBudget("predict", opt.MemoryBudget, p.leastForTraining())
 }

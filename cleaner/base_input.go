@@ -15,8 +15,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// operators are the options of ops with a budget.
-func (p *baseProblem) operators(o Options, budget int64) ops.Options {
+// trainingOps are the options of ops with a budget.
+func (p *problem) trainingOps(o Options, budget int64) ops.Options {
 	opt := o.ops(0)
 	opt.MemoryBudget, opt.Scratch = budget, p.place.Scratch()
 	if o.OnStage != nil {
@@ -32,15 +32,12 @@ func (p *baseProblem) operators(o Options, budget int64) ops.Options {
 
 // candidates are the inputs that are tried. Wrong labels make neighbours disagree as well: where they do, the
 // cross-entropy of nodes that are each predicted without their own label tells whether features are to be smoothed.
-func (p *baseProblem) candidates(ctx context.Context, opt Options) ([]string, error) {
+func (p *problem) candidates(ctx context.Context, opt Options) ([]string, error) {
 	if !p.hasFeatures() {
 		return []string{InputStructure}, nil
 	}
-	if p.neighbors == nil {
-		var err error
-		if p.neighbors, err = countNeighbors(ctx, p.graph, p.labels, p.classes, opt.Workers); err != nil {
-			return nil, err
-		}
+	if err := p.countNeighbors(ctx, opt.Workers); err != nil {
+		return nil, err
 	}
 	if p.neighbors.disagree() {
 		return []string{InputFeatures, InputMixed}, nil
@@ -49,7 +46,7 @@ func (p *baseProblem) candidates(ctx context.Context, opt Options) ([]string, er
 }
 
 // inputs makes the input of the classifier for every node, by the name of PredictReport.Inputs.
-func (p *baseProblem) inputs(ctx context.Context, name string, opt Options, budget int64) (*rowstore.Store, error) {
+func (p *problem) inputs(ctx context.Context, name string, opt Options, budget int64) (*rowstore.Store, error) {
 	switch name {
 	case InputFeatures:
 		return p.smoothedFeatures(ctx, opt, budget)
@@ -61,8 +58,19 @@ func (p *baseProblem) inputs(ctx context.Context, name string, opt Options, budg
 	return nil, fmt.Errorf("the built-in classifier: inputs %q: %w", name, kv.ErrCorrupt)
 }
 
+// inputWidth is the number of columns of an input; of InputStructure, unless diagonals cost too much.
+func (p *problem) inputWidth(name string) int {
+	switch name {
+	case InputFeatures:
+		return p.features.Width()
+	case InputMixed:
+		return 2*p.features.Width() + p.classes + 1
+	}
+	return p.labelHops()*p.classes + 1
+}
+
 // smoothedFeatures is the input of a graph with features [n×d].
-func (p *baseProblem) smoothedFeatures(ctx context.Context, opt Options, budget int64) (*rowstore.Store, error) {
+func (p *problem) smoothedFeatures(ctx context.Context, opt Options, budget int64) (*rowstore.Store, error) {
 	s, err := rowstore.New(p.place.Scratch(), p.graph.NumNodes(), p.features.Width())
 	if err != nil {
 		return nil, err
@@ -70,7 +78,7 @@ func (p *baseProblem) smoothedFeatures(ctx context.Context, opt Options, budget 
 	err = p.writeFeatures(ctx, s, opt)
 	if err == nil {
 		op := ops.Operator{Hops: baseHops, SelfLoops: true}
-		err = ops.Propagate(ctx, p.graph, p.features, op, p.operators(opt, budget), func(t ops.Tile) error {
+		err = ops.Propagate(ctx, p.graph, p.features, op, p.trainingOps(opt, budget), func(t ops.Tile) error {
 			return s.Add(t.Rows, t.Lo, t.Hi-t.Lo, 1, t.Values)
 		})
 	}
@@ -81,20 +89,20 @@ func (p *baseProblem) smoothedFeatures(ctx context.Context, opt Options, budget 
 }
 
 // writeFeatures puts the features into the first columns.
-func (p *baseProblem) writeFeatures(ctx context.Context, s *rowstore.Store, opt Options) error {
+func (p *problem) writeFeatures(ctx context.Context, s *rowstore.Store, opt Options) error {
 	return rowstore.Each(ctx, p.features, s.Rows, opt.Workers, func(rows kv.Range, values []float32) error {
 		return s.Write(rows, 0, p.features.Width(), values)
 	})
 }
 
 // mixedInputs is the input of a graph with features whose neighbours disagree [n×(2d+c+1)].
-func (p *baseProblem) mixedInputs(ctx context.Context, opt Options, budget int64) (*rowstore.Store, error) {
+func (p *problem) mixedInputs(ctx context.Context, opt Options, budget int64) (*rowstore.Store, error) {
 	d, c := p.features.Width(), p.classes
 	s, err := rowstore.New(p.place.Scratch(), p.graph.NumNodes(), 2*d+c+1)
 	if err != nil {
 		return nil, err
 	}
-	operators := p.operators(opt, budget)
+	operators := p.trainingOps(opt, budget)
 	around := func(x ops.Source, at int) error {
 		return ops.Propagate(ctx, p.graph, x, ops.Operator{Hops: 1}, operators, func(t ops.Tile) error {
 			return s.Write(t.Rows, at+t.Lo, t.Hi-t.Lo, t.Values)
@@ -121,10 +129,10 @@ func (p *baseProblem) mixedInputs(ctx context.Context, opt Options, budget int64
 }
 
 // trainingLabels are the labels that the classifier learns, and NoClass.
-func (p *baseProblem) trainingLabels() []kv.Class {
+func (p *problem) trainingLabels() []kv.Class {
 	training := make([]kv.Class, len(p.labels))
 	for v, y := range p.labels {
-		if training[v] = kv.NoClass; p.teaches(kv.NodeID(v)) {
+		if training[v] = kv.NoClass; p.teachesBase(kv.NodeID(v)) {
 			training[v] = y
 		}
 	}
@@ -140,7 +148,7 @@ const (
 
 // labelDiagonals are those of as many hops as training labels are gathered over, fewer than wanted where more are out
 // of reach.
-func (p *baseProblem) labelDiagonals(ctx context.Context, operators ops.Options) (*workplace.Diagonals, error) {
+func (p *problem) labelDiagonals(ctx context.Context, operators ops.Options) (*workplace.Diagonals, error) {
 	for hops := p.labelHops(); ; hops-- {
 		diagonals, err := p.place.Diagonals(ctx, p.graph, hops, operators)
 		if hops == 1 || !errors.Is(err, ops.ErrPrice) {
@@ -150,15 +158,11 @@ func (p *baseProblem) labelDiagonals(ctx context.Context, operators ops.Options)
 }
 
 // labelHops is over how many hops training labels are gathered, unless it costs too much.
-func (p *baseProblem) labelHops() int {
-	if p.keptLabelHops > 0 {
-		return p.keptLabelHops
-	}
-	return labelHopsOf(p.countTaught(), len(p.labels))
-}
-
-func labelHopsOf(training, nodes int) int {
-	if sparseLabels*training < nodes {
+func (p *problem) labelHops() int {
+	switch {
+	case p.keptHops > 0:
+		return p.keptHops
+	case sparseLabels*p.countTaught() < len(p.labels):
 		return sparseLabelHops
 	}
 	return labelHops
@@ -168,10 +172,10 @@ func labelHopsOf(training, nodes int) int {
 const roundingShare = 1e-6
 
 // structure is the input of a graph without features [n×(hops·c+1)].
-func (p *baseProblem) structure(
+func (p *problem) structure(
 	ctx context.Context, opt Options, budget int64,
 ) (s *rowstore.Store, err error) {
-	operators := p.operators(opt, budget)
+	operators := p.trainingOps(opt, budget)
 	diagonals, err := p.labelDiagonals(ctx, operators)
 	if err != nil {
 		return nil, err
@@ -226,7 +230,7 @@ const labelShare = 3
 const degreeScale = 10
 
 // writeDegrees puts the logarithm of the degree into the last column.
-func (p *baseProblem) writeDegrees(ctx context.Context, s *rowstore.Store, operators ops.Options) error {
+func (p *problem) writeDegrees(ctx context.Context, s *rowstore.Store, operators ops.Options) error {
 	degrees, err := ops.Degrees(ctx, p.graph, operators)
 	if err != nil {
 		return err
@@ -241,7 +245,7 @@ func (p *baseProblem) writeDegrees(ctx context.Context, s *rowstore.Store, opera
 }
 
 // eachInput changes every row of s in place.
-func (p *baseProblem) eachInput(
+func (p *problem) eachInput(
 	ctx context.Context, s *rowstore.Store, opt Options, change func(v kv.NodeID, row []float32),
 ) error {
 	return rowstore.Each(ctx, s, p.graph.NumNodes(), opt.Workers, func(rows kv.Range, values []float32) error {

@@ -25,9 +25,9 @@ import (
 
 // newBaseProblem has n nodes in c classes, joined mostly to their own. Three in five are for training, one in five each
 // for validation and test. Where width is not zero, features are of that width: noise, and a hint of the class.
-func newBaseProblem(t testing.TB, seed uint64, n, c, width int) baseProblem {
+func newBaseProblem(t testing.TB, seed uint64, n, c, width int) problem {
 	r := rand.New(rand.NewPCG(seed, 0))
-	p := baseProblem{order: identityOrder(n), classes: c, place: newPlace(t)}
+	p := problem{order: identityOrder(n), classes: c, place: newPlace(t)}
 	features := normals(r, n*width)
 	for v := range n {
 		y := r.IntN(c)
@@ -52,7 +52,7 @@ func newBaseProblem(t testing.TB, seed uint64, n, c, width int) baseProblem {
 }
 
 // amongOthers is a newBaseProblem whose edges join each class to the next, the last to the first.
-func amongOthers(t testing.TB, seed uint64, n, c, width int) baseProblem {
+func amongOthers(t testing.TB, seed uint64, n, c, width int) problem {
 	p := newBaseProblem(t, seed, n, c, width)
 	r := rand.New(rand.NewPCG(seed, 1))
 	var edges [][2]kv.NodeID
@@ -71,7 +71,7 @@ func newPlace(t testing.TB) *workplace.Place {
 }
 
 // train returns the predictions [n×c].
-func train(t *testing.T, p baseProblem, opt Options) ([]float32, *PredictReport) {
+func train(t *testing.T, p problem, opt Options) ([]float32, *PredictReport) {
 	t.Helper()
 	predictions, trained, err := p.trainAndPredict(context.Background(), opt)
 	if err != nil {
@@ -103,7 +103,7 @@ func checkPredictions(t *testing.T, values []float32, c int) {
 func TestBaseClassifierLearns(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		make   func(t testing.TB, seed uint64, n, c, width int) baseProblem
+		make   func(t testing.TB, seed uint64, n, c, width int) problem
 		width  int
 		inputs string
 	}{
@@ -151,7 +151,7 @@ func TestBaseClassifierLearns(t *testing.T) {
 func TestPredictionsAreTheSameBits(t *testing.T) {
 	for i, c := range []struct {
 		name    string
-		make    func(t testing.TB, seed uint64, n, c, width int) baseProblem
+		make    func(t testing.TB, seed uint64, n, c, width int) problem
 		classes int
 		width   int
 	}{
@@ -193,38 +193,38 @@ func TestBaseClassifierOnAwkwardGraphs(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		n, c, d int
-		change  func(p *baseProblem)
+		change  func(p *problem)
 		want    string // of the inputs
 	}{
 		{"one node", 1, 1, 2, nil, InputFeatures},
 		{"one node without features", 1, 1, 0, nil, InputStructure},
 		{"one class", 20, 1, 3, nil, InputFeatures},
-		{"one class in training", 40, 3, 3, func(p *baseProblem) {
+		{"one class in training", 40, 3, 3, func(p *problem) {
 			for v, y := range p.labels {
 				if p.splits[v] == SplitTrain && y != 1 {
 					p.labels[v] = kv.NoClass
 				}
 			}
 		}, InputFeatures},
-		{"a class missing from training", 40, 3, 0, func(p *baseProblem) {
+		{"a class missing from training", 40, 3, 0, func(p *problem) {
 			for v, y := range p.labels {
 				if p.splits[v] == SplitTrain && y == 2 {
 					p.labels[v] = 0
 				}
 			}
 		}, InputStructure},
-		{"no edges", 30, 3, 0, func(p *baseProblem) { p.graph = kvtest.NewMemoryGraph(30, nil) }, InputStructure},
-		{"features without edges", 30, 3, 4, func(p *baseProblem) { p.graph = kvtest.NewMemoryGraph(30, nil) }, InputFeatures},
-		{"features of width zero", 30, 3, 0, func(p *baseProblem) { p.features = ops.Dense(nil, 0) }, InputStructure},
-		{"features all zero", 30, 3, 0, func(p *baseProblem) { p.features = ops.Dense(make([]float32, 60), 2) }, InputFeatures},
-		{"huge features", 30, 3, 0, func(p *baseProblem) {
+		{"no edges", 30, 3, 0, func(p *problem) { p.graph = kvtest.NewMemoryGraph(30, nil) }, InputStructure},
+		{"features without edges", 30, 3, 4, func(p *problem) { p.graph = kvtest.NewMemoryGraph(30, nil) }, InputFeatures},
+		{"features of width zero", 30, 3, 0, func(p *problem) { p.features = ops.Dense(nil, 0) }, InputStructure},
+		{"features all zero", 30, 3, 0, func(p *problem) { p.features = ops.Dense(make([]float32, 60), 2) }, InputFeatures},
+		{"huge features", 30, 3, 0, func(p *problem) {
 			features := normals(rand.New(rand.NewPCG(1, 0)), 60)
 			for i := range features {
 				features[i] *= mostFeature / 8
 			}
 			p.features = ops.Dense(features, 2)
 		}, InputFeatures},
-		{"a training and a validation node", 10, 2, 2, func(p *baseProblem) {
+		{"a training and a validation node", 10, 2, 2, func(p *problem) {
 			for v := range p.splits {
 				p.splits[v] = []Split{SplitTrain, SplitValidation, SplitTest, SplitNone}[min(v, 3)]
 			}
@@ -276,8 +276,9 @@ func TestPredictionDoesNotSeeOwnLabel(t *testing.T) {
 	row := func() (own, all float64) {
 		inputs := must.Get(p.smoothedFeatures(ctx, Options{}, 64<<20))(t)
 		closeStore(t, inputs)
-		fit := must.Get(p.fitBase(ctx, inputs, Options{}))(t)
-		out := must.Get(p.predictAll(ctx, fit, inputs, Options{}))(t)
+		fit := &trainedBase{inputs: inputs}
+		must.Do(t, p.fitBase(ctx, fit, Options{}))
+		out := must.Get(p.predictAll(ctx, fit, Options{}))(t)
 		closeStore(t, out)
 		predicted, x := make([]float32, 2), make([]float32, inputs.Width())
 		must.Do(t, errors.Join(out.Read(kv.Range{First: v, End: v + 1}, 0, 2, predicted), inputs.Read(kv.Range{First: v, End: v + 1}, 0, len(x), x)))
@@ -299,7 +300,7 @@ func TestStructureDoesNotSeeOwnLabel(t *testing.T) {
 	for seed := range uint64(longtest.Of(50, 200)) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		n, c := 2+r.IntN(20), 3
-		p := baseProblem{graph: awkwardGraph(r, n), order: identityOrder(n), labels: kvtest.AwkwardLabels(r, n, c), classes: c, place: newPlace(t)}
+		p := problem{graph: awkwardGraph(r, n), order: identityOrder(n), labels: kvtest.AwkwardLabels(r, n, c), classes: c, place: newPlace(t)}
 		p.splits = make([]Split, n)
 		for v := range p.splits {
 			p.splits[v] = Split(r.IntN(4))
@@ -372,7 +373,7 @@ func TestMixedInputs(t *testing.T) {
 			for j := range d {
 				around[j] += weight * float64(features[int(u)*d+j])
 			}
-			if p.teaches(u) {
+			if p.teachesBase(u) {
 				shares[p.labels[u]] += weight
 			}
 		}

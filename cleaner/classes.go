@@ -257,21 +257,6 @@ func (p *problem) countNeighbors(ctx context.Context, workers int) (err error) {
 	return err
 }
 
-// homophily measures that of the given labels. A direction that the graph is walked along does not count.
-func (p *problem) homophily(ctx context.Context, tx *kv.Tx, workers int) (*LabelStatistics, error) {
-	if _, simple := p.graph.(*ops.Series); !simple {
-		counts, err := countNeighbors(ctx, tx, p.labels, p.classes, workers)
-		if err != nil {
-			return nil, err
-		}
-		return counts.homophily(), nil
-	}
-	if err := p.countNeighbors(ctx, workers); err != nil {
-		return nil, err
-	}
-	return p.neighbors.homophily(), nil
-}
-
 // Bounds of tellOrder. Measured with predictions out of fold, of two classifiers on clean labels and of one on labels
 // of which 30% are wrong: their kappa was .047 to .90 on five real graphs, 0 on one that they cannot predict, and at
 // most .037 once rows were shuffled 20 times. No classes took one another's place, but did in 170 of 170 pairs that
@@ -286,21 +271,21 @@ const (
 // tellOrder says that predictions from outside agree with the labels hardly more often than by chance, or would agree
 // if classes changed places: their rows or columns may have another order than the nodes or the classes. It is empty if
 // nothing speaks for that. It compares labels from all over the graph.
-func (in *inputs) tellOrder(ctx context.Context) (string, error) {
+func (p *problem) tellOrder(ctx context.Context) (string, error) {
 	var compared, agreeing, byChance float64
-	labelled, predicted := make([]float64, in.classes), make([]float64, in.classes)
+	labelled, predicted := make([]float64, p.classes), make([]float64, p.classes)
 	counts := map[[2]kv.Class]int{} // by label and likeliest class
-	step := rowstore.AtOnce(in.classes)
-	rows := make([]float32, step*in.classes)
-	for first := 0; first < len(in.labels); first += step * max(1, len(in.labels)/mostCompared) {
-		labels := in.labels[first:min(first+step, len(in.labels))]
-		block := rows[:len(labels)*in.classes]
+	step := rowstore.AtOnce(p.classes)
+	rows := make([]float32, step*p.classes)
+	for first := 0; first < len(p.labels); first += step * max(1, len(p.labels)/mostCompared) {
+		labels := p.labels[first:min(first+step, len(p.labels))]
+		block := rows[:len(labels)*p.classes]
 		at := kv.Range{First: kv.NodeID(first), End: kv.NodeID(first + len(labels))}
-		if err := errors.Join(ctx.Err(), in.predictions.Read(at, 0, in.classes, block)); err != nil {
+		if err := errors.Join(ctx.Err(), p.predictions.Read(at, 0, p.classes, block)); err != nil {
 			return "", err
 		}
 		for i, y := range labels {
-			class, chance, _ := largest(block[i*in.classes:][:in.classes])
+			class, chance, _ := largest(block[i*p.classes:][:p.classes])
 			if y == kv.NoClass || !(chance > 0) { // no label, or a row of NaN or of zeros
 				continue
 			}
@@ -314,7 +299,7 @@ func (in *inputs) tellOrder(ctx context.Context) (string, error) {
 	if compared == 0 {
 		return "", nil
 	}
-	if swapped := swappedClasses(counts, in.names); swapped != "" {
+	if swapped := swappedClasses(counts, p.names); swapped != "" {
 		return swapped, nil
 	}
 	for k := range labelled {

@@ -43,10 +43,10 @@ type classifier struct {
 }
 
 // keep is the part to keep of a classifier, which was trained on the problem.
-func (t *trainedBase) keep(p *baseProblem, classes []string) *classifier {
-	return &classifier{net: t.fit.Net, keptClassifier: keptClassifier{
+func (t *trainedBase) keep(p *problem, classes []string) *classifier {
+	return &classifier{net: t.Net, keptClassifier: keptClassifier{
 		Input: t.report.Inputs, Classes: classes, Drawn: p.drawn,
-		Nodes: len(p.labels), Widths: t.fit.Net.Widths,
+		Nodes: len(p.labels), Widths: t.Net.Widths,
 	}}
 }
 
@@ -193,7 +193,7 @@ func (p *nodePredictor) rows(v kv.NodeID, op ops.Operator) ([]ops.Row, error) {
 	return ops.OperatorRows(p.ctx, p.tx, v, op, p.steps)
 }
 
-// smoothedFeatures is that of baseProblem, of a node.
+// smoothedFeatures is that of problem, of a node.
 func (p *nodePredictor) smoothedFeatures(v kv.NodeID) ([]float32, error) {
 	features, err := p.by.features(p.tx)
 	if err != nil {
@@ -270,7 +270,7 @@ func (p *nodePredictor) mixed(v kv.NodeID) ([]float32, error) {
 	return p.withDegree(v, append(append(x, around...), votes...))
 }
 
-// structure is that of baseProblem, of a node.
+// structure is that of problem, of a node.
 func (p *nodePredictor) structure(v kv.NodeID) (x []float32, err error) {
 	rows, err := p.rows(v, ops.Operator{Hops: p.by.labelHops()})
 	if err != nil {

@@ -128,12 +128,12 @@ const filledAtOnce = 1024
 
 // predictMissing predicts the nodes without predictions by the classifier that the store keeps, whose predictions all
 // others have, alone or joined with imported ones. If every node has predictions, it does nothing. It returns
-// errNoClassifier as openFiller does.
-func predictMissing(ctx context.Context, s *kv.Store, opt Options) (filled int64, err error) {
+// errNoClassifier as openFiller does. If they are joined with imported ones, it does nothing unless joined is set.
+func predictMissing(ctx context.Context, s *kv.Store, opt Options, joined bool) (filled int64, err error) {
 	tx := s.Begin()
 	defer tx.Close()
 	f, err := openFiller(tx)
-	if err != nil {
+	if err != nil || f.imported != nil && !joined {
 		return 0, err
 	}
 	nodes, err := f.unpredicted(ctx)
@@ -293,13 +293,14 @@ func (k *classifier) inputs(ctx context.Context, tx *kv.Tx, place *workplace.Pla
 	if opt, err = opt.withDefaults(); err != nil {
 		return nil, err
 	}
-	p := baseProblem{classes: len(k.Classes), place: place, order: tx.InFileOrder()}
-	var free func() error
-	p.graph, free = inSeries(graphOf(tx))
-	defer func() { err = errors.Join(err, free()) }()
-	if p.labels, err = readLabels(tx); err != nil {
+	p, err := problemOf(tx)
+	if err != nil {
 		return nil, err
 	}
+	p.classes, p.place = len(k.Classes), place
+	var free func() error
+	p.graph, free = inSeries(p.graph)
+	defer func() { err = errors.Join(err, free()) }()
 	for v, label := range p.labels {
 		if int(label) >= p.classes { // first used after it was trained
 			p.labels[v] = kv.NoClass
@@ -312,7 +313,7 @@ func (k *classifier) inputs(ctx context.Context, tx *kv.Tx, place *workplace.Pla
 		}
 	}
 	if k.Input == InputStructure {
-		p.keptLabelHops = k.labelHops()
+		p.keptHops = k.labelHops()
 	} else {
 		if p.features, err = k.features(tx); err != nil {
 			return nil, err

@@ -49,10 +49,10 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		return nil, fmt.Errorf("clean: %w", kv.ErrReadOnly) // now, not when everything is computed
 	}
 	start := time.Now()
-	tx, err := begin(ctx, s, opt)
-	if err != nil {
+	if err := prepare(ctx, s, opt); err != nil {
 		return nil, err
 	}
+	tx := s.Begin()
 	defer tx.Close()
 	place, err := workplace.Open(ctx, s, tx)
 	if err != nil {
@@ -64,144 +64,103 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	plan, err := in.plan(ctx, tx, opt)
+	plan, err := in.plan(ctx, opt)
 	if err == nil {
 		err = plan.checkRoom(s)
 	}
 	if err != nil {
 		return nil, err
 	}
-	diagonals, err := in.computeDiagonals(ctx, opt)
+	work, err := in.begin(ctx, opt, nil)
+	if err != nil {
+		return nil, err
+	}
+	diagonals, err := work.findDiagonals(ctx) // before anything is trained: they may cost too much
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, diagonals.Close()) }()
-	homophily, err := in.homophily(ctx, tx, opt.Workers)
-	if err != nil {
+	if err := in.countNeighbors(ctx, opt.Workers); err != nil {
 		return nil, err
 	}
 	opt.stage("count")
 	if err := in.join(ctx, opt); err != nil {
 		return nil, err
 	}
-	result, err := score(ctx, in.problem, opt)
+	result, err := work.run(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, result.Close()) }()
-	run = in.run(result, homophily, start, opt)
+	in.run.Started = start.UTC().Truncate(time.Second)
+	in.finish(result, opt)
 	opt.stage("count")
-	if err := writeRun(ctx, s, run, start, &in.problem, result); err != nil {
+	if err := writeRun(ctx, s, in.run, start, &in.problem, result); err != nil {
 		return nil, err
 	}
 	opt.stage("write")
-	return run, nil
+	return in.run, nil
 }
 
-// begin returns a snapshot of a store that has what a cleaning needs: the index on label, and predictions of every node
-// that the kept classifier can predict. What it lacks is made, once the plan says that it can be cleaned.
-func begin(ctx context.Context, s *kv.Store, opt Options) (*kv.Tx, error) {
-	var plan *Plan
-	fills := true // until no classifier is kept that could predict added nodes
-	for {
-		tx := s.Begin()
-		lack, err := whatLacks(ctx, tx, fills)
-		if err == nil && lack == nothing {
-			return tx, nil
+// prepare makes what a cleaning needs and a store lacks: predictions of every node that the kept classifier can
+// predict, and the index on label. It begins to once the plan says that the store can be cleaned.
+func prepare(ctx context.Context, s *kv.Store, opt Options) error {
+	var bare, indexed bool
+	err := s.View(func(tx *kv.Tx) error {
+		if err := checkLabels(tx); err != nil {
+			return err
 		}
-		if err == nil && plan == nil && lack != someRows {
-			if plan, err = PlanClean(ctx, tx, opt); err == nil && lack == noPredictions {
-				err = cmp.Or(plan.Refusal, plan.checkRoom(s))
-			}
+		_, err := tx.Matrix(PredictionsMatrix)
+		column, _ := tx.Column(kv.LabelColumn)
+		bare, indexed = errors.Is(err, kv.ErrNotFound), column.Indexed
+		if err != nil && !bare || !bare && indexed {
+			return err
 		}
-		tx.Close()
+		plan, err := PlanClean(ctx, tx, opt)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		switch lack {
-		case noPredictions:
-			opt.notice("no predictions in the store: training the built-in base classifier")
-			opt.neighbors = plan.neighbors
-			if _, err = Predict(ctx, s, opt); err != nil {
-				err = fmt.Errorf("base predictions: %w", err)
-			}
-		case someRows:
-			if err = fillPredictions(ctx, s, opt); errors.Is(err, errNoClassifier) {
-				fills, err = false, nil
-			}
-		default:
-			if err = index.Create(ctx, s, kv.LabelColumn); err != nil && !errors.Is(err, kv.ErrExists) {
-				err = fmt.Errorf("index on %s: %w", kv.LabelColumn, err)
-			}
-			opt.stage("index")
+		return cmp.Or(plan.Refusal, plan.checkRoom(s))
+	})
+	if err != nil {
+		return err
+	}
+	if bare {
+		opt.notice("no predictions in the store: training the built-in base classifier")
+		if _, err := Predict(ctx, s, opt); err != nil {
+			return fmt.Errorf("base predictions: %w", err)
 		}
-		if err != nil && !errors.Is(err, kv.ErrExists) {
-			return nil, err
+	}
+	if !indexed {
+		if err := index.Create(ctx, s, kv.LabelColumn); err != nil && !errors.Is(err, kv.ErrExists) {
+			return fmt.Errorf("index on %s: %w", kv.LabelColumn, err)
+		}
+		opt.stage("index")
+	}
+	for { // until nobody has added nodes meanwhile
+		filled, err := fillPredictions(ctx, s, opt, false)
+		if err != nil || filled == 0 {
+			return ignoreNoClassifier(err)
 		}
 	}
 }
 
-// A lack is a part that a cleaning needs and a store lacks.
-type lack int
-
-const (
-	nothing       lack = iota
-	noPredictions      // are there
-	someRows           // of predictions, which the kept classifier can make of added nodes
-	labelIndex
-)
-
-// whatLacks is the first that is to be made. It fails if the labels are of less than two classes, which no predictions
-// could repair.
-func whatLacks(ctx context.Context, tx *kv.Tx, fills bool) (lack, error) {
-	if err := checkLabels(tx); err != nil {
-		return nothing, err
-	}
-	if _, err := tx.Matrix(PredictionsMatrix); errors.Is(err, kv.ErrNotFound) {
-		return noPredictions, nil
-	} else if err != nil {
-		return nothing, err
-	}
-	if fills {
-		if lacking, err := unpredictedIn(ctx, tx); err != nil || lacking {
-			return someRows, err
-		}
-	}
-	if column, _ := tx.Column(kv.LabelColumn); !column.Indexed {
-		return labelIndex, nil
-	}
-	return nothing, nil
-}
-
-// unpredictedIn says whether nodes have no predictions that the kept classifier can give them.
-func unpredictedIn(ctx context.Context, tx *kv.Tx) (bool, error) {
-	f, err := openFiller(tx)
+// fillPredictions predicts nodes that were added since the built-in classifier was trained by that, as it was kept, and
+// counts them. If the last run has joined them with imported ones, so does it where joined is set, and nothing
+// otherwise. It returns errNoClassifier if none is kept that could predict them.
+func fillPredictions(ctx context.Context, s *kv.Store, opt Options, joined bool) (filled int64, err error) {
+	filled, err = predictMissing(ctx, s, opt, joined)
 	if errors.Is(err, errNoClassifier) || errors.Is(err, kv.ErrNotFound) {
-		return false, nil
-	}
-	if err != nil || f.imported != nil { // joined anew, whatever nodes have a row
-		return false, err
-	}
-	nodes, err := f.unpredicted(ctx)
-	return len(nodes) > 0, err
-}
-
-// fillPredictions predicts nodes that were added since the built-in classifier was trained by that, as it was kept. It
-// joins them with imported ones as the last run has. It returns errNoClassifier if none is kept that could predict
-// them.
-func fillPredictions(ctx context.Context, s *kv.Store, opt Options) error {
-	filled, err := predictMissing(ctx, s, opt)
-	if errors.Is(err, errNoClassifier) || errors.Is(err, kv.ErrNotFound) {
-		return errNoClassifier
+		return 0, errNoClassifier
 	}
 	if err != nil {
-		return fmt.Errorf("predictions of added nodes: %w", err)
+		return 0, fmt.Errorf("predictions of added nodes: %w", err)
 	}
 	if filled > 0 {
 		opt.stage("predict")
 		opt.notice("the kept classifier has predicted %s without predictions", plural(int(filled), "node"))
 	}
-	return nil
+	return filled, nil
 }
 
 // tellUnsettled says that the fit of a label model was ended too early; empty where it was not, or there is no model.
@@ -285,13 +244,14 @@ func Predict(ctx context.Context, s *kv.Store, opt Options) (report *PredictRepo
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, place.Close()) }()
-	p := baseProblem{classes: len(tx.Classes()), place: place, order: tx.InFileOrder(), neighbors: opt.neighbors}
-	var free func() error
-	p.graph, free = inSeries(graphOf(tx))
-	defer func() { err = errors.Join(err, free()) }()
-	if p.labels, err = readLabels(tx); err != nil {
+	p, err := problemOf(tx)
+	if err != nil {
 		return nil, err
 	}
+	p.place = place
+	var free func() error
+	p.graph, free = inSeries(p.graph)
+	defer func() { err = errors.Join(err, free()) }()
 	if p.splits, p.drawn, err = Splits(tx, p.labels, opt.Seed); err != nil {
 		return nil, err
 	}

@@ -236,8 +236,7 @@ type Options struct {
 	Notice   func(string)
 	Warn     func(string)
 
-	clock     *clock          // of OnStage
-	neighbors *NeighborCounts // of the labels that Predict learns; nil: not counted yet
+	clock *clock // of OnStage
 }
 
 // joinsImported says whether the built-in classifier is trained beside imported predictions, to be joined with them.

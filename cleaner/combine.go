@@ -26,8 +26,18 @@ const (
 	mostMixture = 1 << 30
 )
 
-// joins says whether the built-in classifier is trained beside predictions from outside.
-func joins(nodes, classes int) bool { return int64(nodes)*int64(classes) <= mostMixture }
+// lacksToJoin says why the built-in classifier cannot be trained beside predictions from outside; "": it can.
+func (p *problem) lacksToJoin() string {
+	switch {
+	case !p.crossFits():
+		return "there are too few labels"
+	case p.isTooLargeToJoin():
+		return "there are too many nodes and classes"
+	}
+	return ""
+}
+
+func (p *problem) isTooLargeToJoin() bool { return int64(len(p.labels))*int64(p.classes) > mostMixture }
 
 // A combination joins predictions from outside, U [n×c], with those of the built-in classifier, B [n×c], which has not
 // seen the label of any node that it predicts:
@@ -41,7 +51,6 @@ func joins(nodes, classes int) bool { return int64(nodes)*int64(classes) <= most
 // on these alone.
 type combination struct {
 	*problem // with U
-	base     *baseProblem
 	opt      Options
 
 	own     *rowstore.Store // B
@@ -63,15 +72,9 @@ type group struct {
 // from, or too many nodes and classes. said tells the outcome in one sentence. It warns if predictions of some nodes
 // are left out, unasked, or may have seen the labels and are joined.
 func combine(
-	ctx context.Context, p *problem, base *baseProblem, opt Options,
+	ctx context.Context, p *problem, opt Options,
 ) (mixture *rowstore.Store, said string, warns bool, err error) {
-	var lacks string
-	switch {
-	case !base.crossFits():
-		lacks = "there are too few labels"
-	case !joins(len(p.labels), p.classes):
-		lacks = "there are too many nodes and classes"
-	}
+	lacks := p.lacksToJoin()
 	if lacks != "" && opt.Imported == InSample {
 		return nil, "", false, fmt.Errorf("predictions that have seen the labels: %s to train the built-in classifier "+
 			"beside them: run predict, whose own take their place", lacks)
@@ -79,7 +82,7 @@ func combine(
 	if lacks != "" {
 		return nil, "Your predictions are taken as they are: " + lacks + " to train the built-in classifier beside them", false, nil
 	}
-	c := &combination{problem: p, base: base, opt: opt}
+	c := &combination{problem: p, opt: opt}
 	if mixture, err = c.make(ctx); err != nil {
 		return nil, "", false, err
 	}
@@ -87,17 +90,17 @@ func combine(
 		c.by.Weights = append(c.by.Weights, g.weights)
 		warns = warns || g.maySee() || len(g.rows) > 0 && opt.Imported == "" && g.weights[1] == 0
 	}
-	p.predictions, p.crossFitted, p.joined = mixture, true, c.by
+	p.predictions, p.joined = mixture, c.by
 	return mixture, c.String(), warns, nil
 }
 
 // make trains the classifier and makes the mixture.
 func (c *combination) make(ctx context.Context) (mixture *rowstore.Store, err error) {
-	predictions, trained, err := c.base.trainAndPredict(ctx, c.opt)
+	predictions, trained, err := c.trainAndPredict(ctx, c.opt)
 	if err != nil {
 		return nil, err
 	}
-	c.own, c.by = predictions, trained.keep(c.base, c.names)
+	c.own, c.by = predictions, trained.keep(c.problem, c.names)
 	defer func() { err = errors.Join(err, c.own.Close()) }()
 	if err := c.judge(ctx); err != nil {
 		return nil, err
@@ -159,10 +162,9 @@ func (c *combination) group(v kv.NodeID) int {
 
 // judge finds out, on a sample, what to do with each group.
 func (c *combination) judge(ctx context.Context) (err error) {
-	unseen := *c.problem // by B
-	unseen.crossFitted, unseen.splits = true, c.base.splits
-	unseen.kept = unseen.keep()
-	sample, err := unseen.drawUnseen(c.opt.Seed)
+	c.crossFitted = true // as B is
+	c.countFitting()
+	sample, err := c.drawUnseen(c.opt.Seed)
 	if err != nil {
 		return err
 	}

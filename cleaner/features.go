@@ -308,8 +308,8 @@ func Features(ctx context.Context, tx *kv.Tx, hops int, opt ops.Options) (_ *Fea
 	}
 	stages, onStage := newClock(opt.OnStage)
 	opt.OnStage = onStage
-	p := problem{classes: len(tx.Classes())}
-	if p.labels, err = readLabels(tx); err != nil {
+	p, err := problemOf(tx)
+	if err != nil {
 		return nil, err
 	}
 	matrix, err := scoredFrom(tx)
@@ -327,10 +327,10 @@ func Features(ctx context.Context, tx *kv.Tx, hops int, opt ops.Options) (_ *Fea
 	if p.place, err = workplace.Reading(tx); err != nil {
 		return nil, err
 	}
-	graph, free := inSeries(graphOf(tx))
+	var free func() error
+	p.graph, free = inSeries(p.graph)
 	defer func() { err = errors.Join(err, free()) }()
-	p.graph = graph
-	if p.sizes, err = ops.Measure(ctx, graph, opt); err != nil {
+	if err := p.measure(ctx, opt); err != nil {
 		return nil, err
 	}
 	footprint := labelBytes * int64(len(p.labels))
@@ -338,7 +338,7 @@ func Features(ctx context.Context, tx *kv.Tx, hops int, opt ops.Options) (_ *Fea
 		return nil, err
 	}
 	opt.MemoryBudget -= footprint
-	diagonals, err := p.place.Diagonals(ctx, graph, hops, opt)
+	diagonals, err := p.place.Diagonals(ctx, p.graph, hops, opt)
 	if err != nil {
 		return nil, err
 	}

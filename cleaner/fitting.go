@@ -44,31 +44,32 @@ func (s *nodeSet) each(r kv.Range, visit func(rank int, v kv.NodeID)) {
 
 // isFitting says whether a node is of the fitting set: the nodes whose label is under test, except untaught ones. If
 // not fitsAll, it is those of the validation split.
-func (p problem) isFitting(v kv.NodeID) bool {
+func (p *problem) isFitting(v kv.NodeID) bool {
 	return p.underTest()[v] != kv.NoClass && (p.fitsAll() || p.splits[v] == SplitValidation) && !p.isUntaught(v)
 }
 
 // fitsAll says that the split has no part in the fitting set, because each node is predicted without its own label.
 // A method other than the label model takes the validation split if one is given.
-func (p problem) fitsAll() bool { return p.crossFitted && (p.drawn || p.method == nil) }
+func (p *problem) fitsAll() bool { return p.crossFitted && (p.drawn || p.method == nil) }
 
 // isUnseen says whether the label of a node is under test, its prediction comes from a classifier that was not
 // trained on its label, and it is not untaught.
-func (p problem) isUnseen(v kv.NodeID) bool {
+func (p *problem) isUnseen(v kv.NodeID) bool {
 	return p.underTest()[v] != kv.NoClass && p.isHeldOut(v) && !p.isUntaught(v)
 }
 
 // isHeldOut says whether the prediction of a node comes from a classifier that was not trained on its label.
-func (p problem) isHeldOut(v kv.NodeID) bool {
+func (p *problem) isHeldOut(v kv.NodeID) bool {
 	return p.crossFitted || p.splits[v] == SplitValidation || p.splits[v] == SplitTest
 }
 
 // leastFitting is the fewest nodes that a model is fitted on. It is far below the number for a good one.
 const leastFitting = 8
 
-// checkFitting counts the fitting set, or says what it lacks.
-func (p problem) checkFitting() (count int, err error) {
-	labelled, untaught, first, classes := 0, 0, kv.NoClass, 0
+// countFitting counts the fitting set, and says what it lacks, by what the base classifier has learned.
+func (p *problem) countFitting() {
+	p.kept, p.few = p.keep(), nil
+	labelled, count, untaught, first, classes := 0, 0, 0, kv.NoClass, 0
 	for v, y := range p.underTest() {
 		if y == kv.NoClass {
 			continue
@@ -93,17 +94,17 @@ func (p problem) checkFitting() (count int, err error) {
 	if untaught > 0 {
 		have += fmt.Sprintf(", and %d more whose class no other training node has", untaught)
 	}
+	p.fitting = count
 	switch {
 	case labelled == 0:
-		return 0, fmt.Errorf("nothing to clean: %w", ErrNoLabels)
+		p.few = fmt.Errorf("nothing to clean: %w", ErrNoLabels)
 	case labelled < leastFitting:
-		return 0, fmt.Errorf("%s, want at least %d: %w", plural(labelled, "labelled node"), leastFitting, ErrFewLabels)
+		p.few = fmt.Errorf("%s, want at least %d: %w", plural(labelled, "labelled node"), leastFitting, ErrFewLabels)
 	case count < leastFitting:
-		return 0, fmt.Errorf("%s, want at least %d: %w", have, leastFitting, few)
+		p.few = fmt.Errorf("%s, want at least %d: %w", have, leastFitting, few)
 	case classes < 2:
-		return 0, fmt.Errorf("one class of %s, want at least two: %w", have, ErrOneClass)
+		p.few = fmt.Errorf("one class of %s, want at least two: %w", have, ErrOneClass)
 	}
-	return count, nil
 }
 
 // A sample is the fitting nodes that a method looks at, or the nodes that a label model is fitted on.
@@ -121,8 +122,8 @@ type sample struct {
 }
 
 // drawSample draws fitting nodes uniformly, no more than most.
-func (p problem) drawSample(most, fitting int, seed uint64) (*sample, error) {
-	nodes, order, err := drawNodes(p.order, len(p.labels), fitting, most, seed, p.isFitting)
+func (p *problem) drawSample(most int, seed uint64) (*sample, error) {
+	nodes, order, err := drawNodes(p.order, len(p.labels), p.fitting, most, seed, p.isFitting)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +134,7 @@ func (p problem) drawSample(most, fitting int, seed uint64) (*sample, error) {
 
 // drawUnseen takes all of the nodes whose label was not seen, or as many of them, uniformly, as a label model is
 // fitted on.
-func (p problem) drawUnseen(seed uint64) (*sample, error) {
+func (p *problem) drawUnseen(seed uint64) (*sample, error) {
 	count := 0
 	for v := range p.labels {
 		if p.isUnseen(kv.NodeID(v)) {
@@ -212,7 +213,7 @@ func firstVerdicts(order nodeOrder, verdicts []decide.Verdict, most int) (first 
 }
 
 // isUnseenVerdict is isUnseen of the label that a verdict is about.
-func (p problem) isUnseenVerdict(verdict decide.Verdict) bool {
+func (p *problem) isUnseenVerdict(verdict decide.Verdict) bool {
 	if verdict.Now != kv.NoClass {
 		return p.isUnseen(verdict.Node)
 	}
@@ -273,19 +274,27 @@ func teaches(labels []kv.Class, splits []Split, v kv.NodeID) bool {
 
 // teaches reports whether the base classifier that made the predictions has learned the label of a node. Without a
 // split in the store, the built-in one learns all labels.
-func (p problem) teaches(v kv.NodeID) bool {
+func (p *problem) teaches(v kv.NodeID) bool {
 	if p.crossFitted && p.drawn && p.storeSplits == nil {
-		return p.base().teaches(v)
+		return p.teachesBase(v)
+	}
+	return teaches(p.labels, p.splits, v)
+}
+
+// teachesBase reports whether the built-in classifier learns the label of a node.
+func (p *problem) teachesBase(v kv.NodeID) bool {
+	if p.drawn { // no node's label is seen where it is predicted
+		return p.labels[v] != kv.NoClass && p.splits[v] != SplitUnused
 	}
 	return teaches(p.labels, p.splits, v)
 }
 
 // isUntaught reports whether the base classifier has learned from no other node with the label of v. It then predicts
 // that label of no node but v: predictions that do not agree with it say nothing against it.
-func (p problem) isUntaught(v kv.NodeID) bool { return p.kept.isUntaught(v, p.labels[v]) }
+func (p *problem) isUntaught(v kv.NodeID) bool { return p.kept.isUntaught(v, p.labels[v]) }
 
 // untaughtClasses are the classes that the base classifier has not learned, ascending.
-func (p problem) untaughtClasses() (classes []kv.Class) {
+func (p *problem) untaughtClasses() (classes []kv.Class) {
 	for k, taught := range p.kept.Taught {
 		if taught == 0 {
 			classes = append(classes, kv.Class(k))
@@ -295,7 +304,7 @@ func (p problem) untaughtClasses() (classes []kv.Class) {
 }
 
 // tellUntaught says how many nodes are untaught; empty where none is.
-func (p problem) tellUntaught() string {
+func (p *problem) tellUntaught() string {
 	count := 0
 	for v, label := range p.underTest() {
 		if label != kv.NoClass && p.isUntaught(kv.NodeID(v)) {

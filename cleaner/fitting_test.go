@@ -47,8 +47,8 @@ func TestNodeSetAgainstAList(t *testing.T) {
 
 func TestSampleIsUniformAndOfItsSize(t *testing.T) {
 	const n = 1000
-	p := problem{labels: make([]kv.Class, n), splits: slices.Repeat([]Split{SplitValidation}, n), order: identityOrder(n)}
-	all := must.Get(p.drawSample(n, n, 1))(t)
+	p := problem{labels: make([]kv.Class, n), splits: slices.Repeat([]Split{SplitValidation}, n), order: identityOrder(n), fitting: n}
+	all := must.Get(p.drawSample(n, 1))(t)
 	for i, rank := range all.order {
 		if int(rank) != i {
 			t.Fatalf("all nodes in file order: got rank %d at place %d", rank, i)

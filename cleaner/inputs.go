@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
@@ -16,16 +15,11 @@ import (
 // inputs holds the data of a snapshot that one cleaning reads.
 type inputs struct {
 	problem
-	tx     *kv.Tx
-	joins  bool   // predictions from outside are to be joined with those of the built-in classifier
-	use    string // Run.PredictionUse
-	order  string // the answer of tellOrder for predictions from outside
-	newest int64  // entry of the history
-	commit uint64
-	writes int64 // of predictions
-
-	mixture *rowstore.Store // joined predictions; nil: they are not
-	free    func() error    // of the graph
+	tx         *kv.Tx
+	run        *Run            // without results
+	wrongOrder string          // the answer of tellOrder for predictions from outside
+	mixture    *rowstore.Store // joined predictions; nil: they are not
+	free       func() error    // of the graph
 }
 
 // readInputs reads labels, splits, predictions and what people have said, and tells what is done with them. The caller
@@ -39,19 +33,15 @@ func readInputs(ctx context.Context, tx *kv.Tx, place *workplace.Place, opt Opti
 		opt.notice("run %d was made elsewhere, on a graph of %d nodes: this run is of the %d nodes that are here, and its scores take the place of those",
 			last.ID, last.Elsewhere.Nodes, tx.Shape().Present)
 	}
-	p, err := readProblem(tx, opt)
-	if err != nil {
+	in := &inputs{tx: tx}
+	if in.problem, err = readProblem(tx, opt); err != nil {
 		return nil, err
 	}
-	in := &inputs{problem: p, tx: tx}
 	in.place = place
+	if in.run, err = in.newRun(opt); err != nil {
+		return nil, err
+	}
 	if err := in.readPredictions(opt); err != nil {
-		return nil, err
-	}
-	if in.newest, err = decide.Newest(tx); err != nil {
-		return nil, err
-	}
-	if in.commit, err = tx.LastCommit(); err != nil {
 		return nil, err
 	}
 	if in.verdicts, err = decide.Verdicts(ctx, tx, in.labels); err != nil {
@@ -71,7 +61,7 @@ func readInputs(ctx context.Context, tx *kv.Tx, place *workplace.Place, opt Opti
 		}
 	}
 	if in.source == SourceImported {
-		if in.order, err = in.tellOrder(ctx); err != nil {
+		if in.wrongOrder, err = in.tellOrder(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -84,24 +74,34 @@ func readInputs(ctx context.Context, tx *kv.Tx, place *workplace.Place, opt Opti
 // Close gives back the memory and files of the inputs.
 func (in *inputs) Close() error { return errors.Join(in.mixture.Close(), in.free()) }
 
+// newRun is the run of the inputs, without results.
+func (in *inputs) newRun(opt Options) (run *Run, err error) {
+	run = &Run{
+		Preset: opt.preset(), Hops: opt.Hops, Seed: opt.Seed, Classes: slices.Clone(in.names), PredictionSource: in.source,
+		Nodes: int64(in.tx.Shape().Present), Edges: in.tx.Shape().Edges,
+	}
+	if run.Commit, err = in.tx.LastCommit(); err != nil {
+		return nil, err
+	}
+	if run.PredictionWrites, err = predictionWrites(in.tx); err != nil {
+		return nil, err
+	}
+	run.Decisions, err = decide.Newest(in.tx)
+	run.Seen = run.Decisions
+	return run, err
+}
+
 // readPredictions finds the predictions. Every node must have one, unless clean predicts or skips the others.
 func (in *inputs) readPredictions(opt Options) (err error) {
-	imported := in.source == SourceImported
-	if !imported && opt.Imported != "" {
-		opt.warn(fmt.Sprintf("no predictions were imported: it does not matter that they are %s", opt.Imported))
-	}
-	in.joins = imported && opt.joinsImported()
 	read := Predictions
-	if in.joins || imported && opt.Imported == AsGiven {
+	if in.source != SourceImported && opt.Imported != "" {
+		opt.warn(fmt.Sprintf("no predictions were imported: it does not matter that they are %s", opt.Imported))
+	} else if in.source == SourceImported && (opt.joinsImported() || opt.Imported == AsGiven) {
 		read = somePredictions
 	}
-	if in.predictions, err = read(in.tx); err != nil {
-		return err
-	}
-	if !in.crossFitted {
+	if in.predictions, err = read(in.tx); err == nil && !in.crossFitted {
 		in.tellDrawn(opt)
 	}
-	in.writes, err = predictionWrites(in.tx)
 	return err
 }
 
@@ -111,7 +111,7 @@ const asGivenUse = "they are taken as they are, as was asked for"
 // takeAsGiven leaves the nodes without predictions out of what is tested and fitted, and says what is done with the
 // others.
 func (in *inputs) takeAsGiven(opt Options) error {
-	in.use = asGivenUse
+	in.run.PredictionUse = asGivenUse
 	matrix, err := in.tx.Matrix(PredictionsMatrix)
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func (in *inputs) takeAsGiven(opt Options) error {
 	}
 	without := tellUnpredicted(count)
 	opt.notice("%s", without)
-	in.use += "; " + without
+	in.run.PredictionUse += "; " + without
 	return nil
 }
 
@@ -147,16 +147,14 @@ func (p *problem) leaveOut(nodes kv.NodeSet) {
 
 // join puts the joined predictions in the place of those from outside, where they are to be joined.
 func (in *inputs) join(ctx context.Context, opt Options) (err error) {
-	if !in.joins {
+	if in.source != SourceImported || !opt.joinsImported() {
 		return nil
 	}
-	base := in.base()
-	if base.features, _, err = baseFeatures(ctx, in.tx); err != nil {
+	if in.features, _, err = baseFeatures(ctx, in.tx); err != nil {
 		return err
 	}
-	var said string
 	var warns bool
-	if in.mixture, said, warns, err = combine(ctx, &in.problem, base, opt); err != nil {
+	if in.mixture, in.run.PredictionUse, warns, err = combine(ctx, &in.problem, opt); err != nil {
 		return err
 	}
 	if in.mixture == nil {
@@ -164,45 +162,25 @@ func (in *inputs) join(ctx context.Context, opt Options) (err error) {
 			return err
 		}
 	}
-	if in.use = said; warns {
-		opt.warn(in.use)
-	} else if in.use != "" {
-		opt.notice("%s", in.use)
+	if warns {
+		opt.warn(in.run.PredictionUse)
+	} else if in.run.PredictionUse != "" {
+		opt.notice("%s", in.run.PredictionUse)
 	}
 	return nil
 }
 
-// run is the run of a result, and tells doubts about it.
-func (in *inputs) run(result *scoring, homophily *LabelStatistics, start time.Time, opt Options) *Run {
-	warnings := warningsOf(homophily, in.order, result.model)
-	for _, warning := range warnings {
+// finish puts a result into the run, and tells doubts about it.
+func (in *inputs) finish(result *scoring, opt Options) {
+	in.run.Warnings = warningsOf(in.neighbors.homophily(), in.wrongOrder, result.model)
+	for _, warning := range in.run.Warnings {
 		opt.warn(warning)
 	}
 	opt.warn(tellUnsettled(result.model))
-	run := &Run{
-		Started:          start.UTC().Truncate(time.Second),
-		Preset:           opt.preset(),
-		Hops:             opt.Hops,
-		Threshold:        result.threshold,
-		Seed:             opt.Seed,
-		Nodes:            int64(in.tx.Shape().Present),
-		Edges:            in.tx.Shape().Edges,
-		FittingNodes:     int64(result.fitting),
-		PredictionSource: in.source,
-		PredictionUse:    in.use,
-		PredictionWrites: in.writes,
-		Warnings:         warnings,
-		Decisions:        in.newest,
-		Seen:             in.newest,
-		Commit:           in.commit,
-		Classes:          slices.Clone(in.names),
-		MislabelRate:     result.rate,
-		Model:            result.model,
-		joint:            result.joint,
-		kept:             *in.problem.kept,
-	}
-	run.takeLook(in.look)
-	return run
+	in.run.MislabelRate, in.run.Threshold = result.rate, result.threshold
+	in.run.Model, in.run.joint = result.model, result.joint
+	in.run.FittingNodes, in.run.kept = int64(in.fitting), *in.kept
+	in.run.takeLook(in.look)
 }
 
 // readLabels returns the given labels [n] by NodeID.
@@ -221,50 +199,50 @@ func countLabelled(labels []kv.Class) (count int) {
 }
 
 // readProblem reads the store's own labels and splits. If its fitting set does not suffice, splits are drawn, and
-// opt.Warn is told.
+// opt.Warn is told. Features are as they are stored.
 func readProblem(tx *kv.Tx, opt Options) (p problem, err error) {
-	p = problem{classes: len(tx.Classes()), names: tx.Classes(), order: tx.InFileOrder(), method: opt.Method, graph: graphOf(tx)}
-	if p.labels, err = readLabels(tx); err != nil {
+	if p, err = problemOf(tx); err != nil {
 		return p, err
 	}
+	p.method = opt.Method
 	if p.splits, p.drawn, err = Splits(tx, p.labels, opt.Seed); err != nil {
 		return p, err
 	}
 	if !p.drawn {
 		p.storeSplits = p.splits
 	}
-	if _, err := tx.Matrix(PredictionsMatrix); err == nil {
-		if p.source, err = predictionSource(tx); err != nil {
-			return p, err
-		}
+	if _, err = tx.Matrix(PredictionsMatrix); err == nil {
+		p.source, err = predictionSource(tx)
+	}
+	if err != nil && !errors.Is(err, kv.ErrNotFound) {
+		return p, err
+	}
+	if features, err := tx.Matrix(FeaturesMatrix); err == nil {
+		p.features = features
 	} else if !errors.Is(err, kv.ErrNotFound) {
 		return p, err
 	}
-	p.ownBase = p.source != SourceImported || opt.joinsImported() && joins(len(p.labels), p.classes)
 	return p, p.settleSplits(opt)
 }
 
 // settleSplits draws splits in place of given ones that cannot be used, and says so.
-func (p *problem) settleSplits(opt Options) error {
-	p.learn()
-	if p.drawn {
+func (p *problem) settleSplits(opt Options) (err error) {
+	p.takeSplits(opt)
+	if p.drawn || p.few == nil {
 		return nil
 	}
-	_, err := p.checkFitting()
-	if err == nil {
-		return nil
-	}
-	opt.warn(fmt.Sprintf("the splits cannot be used (%v): others are drawn", err))
+	opt.warn(fmt.Sprintf("the splits cannot be used (%v): others are drawn", p.few))
 	p.drawn = true
 	p.splits, err = drawSplits(p.order, p.labels, defaultShares, opt.Seed)
-	p.learn()
+	p.takeSplits(opt)
 	return err
 }
 
-// learn finds out what the splits let the base classifier learn.
-func (p *problem) learn() {
-	p.crossFitted = p.ownBase && p.base().crossFits()
-	p.kept = p.keep()
+// takeSplits finds out what the splits let the base classifier learn.
+func (p *problem) takeSplits(opt Options) {
+	ownBase := p.source != SourceImported || opt.joinsImported() && !p.isTooLargeToJoin()
+	p.crossFitted = ownBase && p.crossFits()
+	p.countFitting()
 }
 
 // tellDrawn says that a split is drawn where none is given.

@@ -24,8 +24,8 @@ type Lab struct {
 	tx        *kv.Tx
 	opt       Options
 	clock     *clock
-	base      baseProblem // of these labels, without splits
-	hasRead   bool        // the features of base
+	base      problem // of these labels, without splits
+	hasRead   bool    // the features of base
 	diagonals *workplace.Diagonals
 }
 
@@ -52,21 +52,20 @@ func NewLab(ctx context.Context, tx *kv.Tx, opt Options) (l *Lab, err error) {
 	if err := checkLabels(tx); err != nil {
 		return nil, err
 	}
-	l = &Lab{
-		tx: tx, opt: opt, Order: tx.InFileOrder(), Graph: graphOf(tx), Classes: len(tx.Classes()), Scratch: tx.Store().Scratch(),
-	}
-	if l.Labels, err = readLabels(tx); err != nil {
+	p, err := problemOf(tx)
+	if err != nil {
 		return nil, err
+	}
+	p.place = workplace.Temporary(tx.Store().Scratch())
+	l = &Lab{
+		tx: tx, opt: opt, base: p, Labels: p.labels, Order: p.order, Graph: p.graph, Classes: p.classes, Scratch: p.place.Scratch(),
 	}
 	held := trialBytes * int64(len(l.Labels))
 	if err := requireBudget("eval", opt.MemoryBudget, held+1); err != nil {
 		return nil, err
 	}
 	l.opt.MemoryBudget -= held
-	l.base = baseProblem{
-		graph: l.Graph, order: l.Order, labels: l.Labels, classes: l.Classes, place: workplace.Temporary(l.Scratch),
-	}
-	_, err = l.base.graphSizes(ctx, l.opt.ops(0))
+	err = l.base.measure(ctx, l.opt.ops(0))
 	l.clock, l.opt.OnStage, l.opt.clock = l.opt.clock, nil, nil // nobody is told of the parts of a step
 	return l, err
 }
@@ -111,21 +110,23 @@ func (l *Lab) DrawSplits(shares [3]float64, seed uint64) ([]Split, error) {
 	return drawSplits(l.Order, l.Labels, shares, seed)
 }
 
-// problem is that of the built-in classifier, with its options.
-func (l *Lab) problem(ctx context.Context, t Trial) (baseProblem, Options, error) {
-	_, err := l.Features(ctx) // into base
-	base, opt := l.base, l.opt
-	base.labels, base.splits, opt.Seed = t.Labels, t.Splits, t.Seed
-	return base, opt, err
+// problem is that of a trial, with its options; with the features of the built-in classifier if that is trained.
+func (l *Lab) problem(ctx context.Context, t Trial, trains bool) (_ problem, _ Options, err error) {
+	if trains {
+		_, err = l.Features(ctx) // into base
+	}
+	p, opt := l.base, l.opt
+	p.labels, p.splits, opt.Seed = t.Labels, t.Splits, t.Seed
+	return p, opt, err
 }
 
 // Train trains the built-in classifier, and returns its predictions. The caller closes them.
 func (l *Lab) Train(ctx context.Context, t Trial) (*rowstore.Store, error) {
-	base, opt, err := l.problem(ctx, t)
+	p, opt, err := l.problem(ctx, t, true)
 	if err != nil {
 		return nil, err
 	}
-	predictions, _, err := base.trainAndPredict(ctx, opt)
+	predictions, _, err := p.trainAndPredict(ctx, opt)
 	return predictions, err
 }
 
@@ -143,35 +144,29 @@ type Scored struct {
 
 // Score scores a trial by a method, nil for the label model.
 func (l *Lab) Score(ctx context.Context, t Trial, by method.Method) (scored Scored, err error) {
-	opt := l.opt
-	opt.Seed, opt.Method = t.Seed, by
-	base := l.base
-	base.labels, base.splits = t.Labels, t.Splits
+	p, opt, err := l.problem(ctx, t, by == nil && t.Foreign)
+	if err != nil {
+		return scored, err
+	}
+	opt.Method = by
 	if l.diagonals == nil {
 		held := (labelBytes + problemBytes) * int64(len(t.Labels))
-		if l.diagonals, err = base.place.Diagonals(ctx, base.graph, opt.Hops, opt.ops(held)); err != nil {
+		if l.diagonals, err = p.place.Diagonals(ctx, p.graph, opt.Hops, opt.ops(held)); err != nil {
 			return scored, err
 		}
 	}
-	p := problem{
-		graph: base.graph, place: base.place, diagonals: l.diagonals.Diagonals, order: base.order, labels: t.Labels,
-		classes: base.classes, names: l.tx.Classes(), splits: t.Splits, predictions: t.Predictions, sizes: base.sizes,
-		crossFitted: !t.Foreign && base.crossFits(),
-	}
+	p.diagonals, p.predictions, p.crossFitted = l.diagonals.Diagonals, t.Predictions, !t.Foreign && p.crossFits()
 	if t.Given {
 		p.storeSplits = t.Splits
 	}
 	if by == nil && t.Foreign {
-		if base.features, err = l.Features(ctx); err != nil {
-			return scored, err
-		}
-		mixture, _, _, err := combine(ctx, &p, &base, opt)
+		mixture, _, _, err := combine(ctx, &p, opt)
 		if err != nil {
 			return scored, err
 		}
 		defer func() { err = errors.Join(err, mixture.Close()) }()
 	}
-	result, err := score(ctx, p, opt)
+	result, err := p.score(ctx, opt, nil)
 	if err != nil {
 		return scored, err
 	}
@@ -189,20 +184,20 @@ const MostLessons = baseTraining
 // are of features, or of the structure. Of several inputs, they are the last that the classifier would try. The caller
 // closes them.
 func (l *Lab) Lessons(ctx context.Context, t Trial, classes int) (_ *Lessons, ofFeatures bool, err error) {
-	base, opt, err := l.problem(ctx, t)
+	p, opt, err := l.problem(ctx, t, true)
 	if err != nil {
 		return nil, false, err
 	}
-	base.classes = classes
-	candidates, err := base.candidates(ctx, opt)
+	p.classes = classes
+	candidates, err := p.candidates(ctx, opt)
 	if err != nil {
 		return nil, false, err
 	}
-	inputs, err := base.inputs(ctx, candidates[len(candidates)-1], opt, opt.MemoryBudget-base.heldInTraining())
+	inputs, err := p.inputs(ctx, candidates[len(candidates)-1], opt, opt.MemoryBudget-p.heldInTraining())
 	if err != nil {
 		return nil, false, err
 	}
 	defer func() { err = errors.Join(err, inputs.Close()) }()
-	lessons, err := base.learn(ctx, inputs, opt)
-	return lessons, base.hasFeatures(), err
+	lessons, err := p.learn(ctx, inputs, opt)
+	return lessons, p.hasFeatures(), err
 }

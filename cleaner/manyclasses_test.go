@@ -52,7 +52,7 @@ func TestCleanOfManyClasses(t *testing.T) {
 	// A matrix of 32 MB is refused before the work, with the number that would do. The default preset has none so
 	// large, however many classes there are.
 	const little = 24 << 20
-	if got := matrixBytes(nil, 10*c, n); got > 48<<20 {
+	if got := (&problem{classes: 10 * c, fitting: n}).heldInScoring(); got > 48<<20 {
 		t.Errorf("matrices between %d classes of the default preset: got %d bytes, want at most 48 MiB", 10*c, got)
 	}
 	var small *ops.BudgetError

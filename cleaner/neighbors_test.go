@@ -100,7 +100,7 @@ func (p problem) permuted(t *testing.T, to []int) problem {
 // result is the scores and suggestions of a problem.
 func (p problem) result(t *testing.T) (scores []float32, suggested []kv.Class) {
 	t.Helper()
-	result := must.Get(score(context.Background(), p, Options{Hops: 2}))(t)
+	result := must.Get(p.score(context.Background(), Options{Hops: 2}, nil))(t)
 	scores = slices.Clone(result.scores.Data)
 	suggested = slices.Clone(result.suggested.Data)
 	must.Do(t, result.Close())

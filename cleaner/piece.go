@@ -257,7 +257,7 @@ func TakeCensus(in CensusInput) (census *Census, splits []Split, members []Membe
 		return nil, nil, nil, err
 	}
 	census = &Census{Names: slices.Clone(in.Names), Nodes: int64(len(in.Labels))}
-	opt := Options{Seed: in.Seed, Notice: func(text string) { census.Notices = append(census.Notices, text) }}
+	opt := Options{Seed: in.Seed, Imported: AsGiven, Notice: func(text string) { census.Notices = append(census.Notices, text) }}
 	p := problem{
 		order: func(yield func(kv.NodeID, error) bool) {
 			for v := range in.Labels {
@@ -266,7 +266,8 @@ func TakeCensus(in CensusInput) (census *Census, splits []Split, members []Membe
 				}
 			}
 		},
-		labels: in.Labels, classes: len(in.Names), names: in.Names, splits: slices.Clone(in.Splits), storeSplits: in.Splits,
+		labels: in.Labels, classes: len(in.Names), names: in.Names, source: SourceImported,
+		splits: slices.Clone(in.Splits), storeSplits: in.Splits,
 		verdicts: slices.Clone(in.Verdicts),
 	}
 	if p.drawn = in.Splits == nil; p.drawn {
@@ -283,9 +284,8 @@ func TakeCensus(in CensusInput) (census *Census, splits []Split, members []Membe
 		opt.notice("%s", tellUnpredicted(int64(in.Unpredicted.Len())))
 	}
 	opt.warn(p.tellUntaught())
-	fitting, err := p.checkFitting()
-	if err != nil {
-		return nil, nil, nil, err
+	if p.countFitting(); p.few != nil {
+		return nil, nil, nil, p.few
 	}
 	sample, err := p.drawUnseen(in.Seed)
 	if err != nil {
@@ -298,7 +298,7 @@ func TakeCensus(in CensusInput) (census *Census, splits []Split, members []Membe
 	})
 	census.Counts, census.Taught = p.kept.Counts, p.kept.Taught
 	census.Labelled, census.Tested = int64(countLabelled(p.labels)), int64(countLabelled(p.underTest()))
-	census.Fitting, census.Share, census.Drawn = int64(fitting), sample.share, p.drawn
+	census.Fitting, census.Share, census.Drawn = int64(p.fitting), sample.share, p.drawn
 	return census, p.splits, members, nil
 }
 

@@ -509,7 +509,7 @@ func TestCensusDraws(t *testing.T) {
 			if p.verdicts, err = decide.Verdicts(t.Context(), tx, p.labels); err != nil {
 				return err
 			}
-			in := &inputs{problem: p, tx: tx}
+			in := &inputs{problem: p, tx: tx, run: new(Run)}
 			if err := in.takeAsGiven(opt); err != nil {
 				return err
 			}

@@ -17,42 +17,56 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// A problem holds the data of one cleaning. Clean reads it from a store; a Lab replaces labels, splits and predictions.
+// A problem is a graph with labels, and all that is known of them. Clean reads it from a store; a Lab replaces labels,
+// splits and predictions.
 type problem struct {
 	graph       ops.Graph
 	place       *workplace.Place
-	diagonals   *ops.Diagonals // of at least Options.Hops hops; nil: score computes them
-	order       nodeOrder      // of random draws
-	labels      []kv.Class     // [n] by NodeID, the given labels, which are under test
+	order       nodeOrder  // of random draws
+	labels      []kv.Class // [n] by NodeID, the given labels, which are under test
 	classes     int
 	names       []string         // of the classes; nil: they have none
 	splits      []Split          // [n] by NodeID
-	drawn       bool             // splits were drawn
+	drawn       bool             // splits were drawn: the store has none, or none that fit
 	storeSplits []Split          // the splits of the store [n]: whoever made predictions may have used them; nil: it has none
 	predictions ops.Source       // [n×classes], column j is Class j
 	verdicts    []decide.Verdict // ascending by node; people's verdicts on labels
 	method      method.Method    // that is asked for; nil: the label model
 	source      string           // SourceImported or SourceBuiltIn; "": the store has no predictions
-	ownBase     bool             // the built-in classifier makes the predictions, or those that they are joined with
-	crossFitted bool             // no prediction comes from a network that was trained on the label of its node
+	crossFitted bool             // no prediction comes from a classifier that was trained on the label of its node
 	joined      *classifier      // of the predictions of combine, which these are then; nil: they are not
-	sizes       *ops.Sizes       // of graph; nil: score measures them
-	neighbors   *NeighborCounts  // nil: they are not counted yet
 
 	// kept belongs to the run whose model scores, or to the run to be made. tested are the labels under test [n] where
 	// some nodes have no predictions, and those of the others; nil: all labels are under test.
 	kept   *keptFit
 	tested []kv.Class
 
+	fitting int   // nodes of the fitting set: see countFitting
+	few     error // what it lacks; nil: nothing
+
 	look *look // that scores are to follow; nil: none
+
+	features ops.Source // [n×d] of the built-in classifier; nil: it has structure alone
+	keptHops int        // over how many hops a kept classifier has gathered training labels; 0: there is none
+
+	sizes     *ops.Sizes      // of graph; nil until measured
+	neighbors *NeighborCounts // nil until counted
+	diagonals *ops.Diagonals  // of at least Options.Hops hops; nil: score computes them
 }
 
-// base is the problem of the base classifier, without features.
-func (p *problem) base() *baseProblem {
-	return &baseProblem{
-		graph: p.graph, labels: p.labels, order: p.order, splits: p.splits, drawn: p.drawn, classes: p.classes, place: p.place, sizes: p.sizes,
-		neighbors: p.neighbors,
+// problemOf is the graph of a snapshot with the given labels.
+func problemOf(tx *kv.Tx) (p problem, err error) {
+	p = problem{graph: graphOf(tx), order: tx.InFileOrder(), classes: len(tx.Classes()), names: tx.Classes()}
+	p.labels, err = readLabels(tx)
+	return p, err
+}
+
+// measure measures the graph, once.
+func (p *problem) measure(ctx context.Context, opt ops.Options) (err error) {
+	if p.sizes == nil {
+		p.sizes, err = ops.Measure(ctx, p.graph, opt)
 	}
+	return err
 }
 
 // underTest are the labels that are scored [n].
@@ -68,7 +82,6 @@ type scoring struct {
 	scores     *scratch.Array[float32]  // [n] by NodeID; NaN if the node is unlabelled
 	suggested  *scratch.Array[kv.Class] // [n]
 	confidence *scratch.Array[float32]  // [n]: how sure that is
-	fitting    int                      // nodes of the fitting set
 	rate       float64                  // share of mislabels, estimated
 	threshold  float64                  // above it a node is a suspect
 
@@ -82,8 +95,8 @@ func (s *scoring) Close() error {
 }
 
 // newScoring has arrays of zeros.
-func (s *stages) newScoring(fitting int) (r *scoring, err error) {
-	r = &scoring{fitting: fitting}
+func (s *stages) newScoring() (r *scoring, err error) {
+	r = &scoring{}
 	dir, n := s.place.Scratch(), len(s.labels)
 	if r.scores, err = scratch.New[float32](dir, "score", n); err == nil {
 		r.suggested, err = scratch.New[kv.Class](dir, "suggested", n)
@@ -99,72 +112,20 @@ func (s *stages) newScoring(fitting int) (r *scoring, err error) {
 
 // score runs the pipeline of the package documentation on the labels of p: agreement features of the given labels and
 // of those they are compared with in one propagation, a label model or opt.Method, and the score of every labelled
-// node. The caller closes the result.
+// node. by is the label model of a run that scores anew; nil: one is fitted. The caller closes the result.
 //
 // It fails with ErrNoLabels, ErrOneClass, ErrFewLabels or ErrFewFittingNodes when the labels of the fitting set do not
 // suffice.
-func score(ctx context.Context, p problem, opt Options) (result *scoring, err error) {
-	if opt, err = opt.withDefaults(); err != nil {
-		return nil, err
-	}
-	p.method = opt.Method
-	fitting, operators, err := p.check(ctx, opt)
+func (p problem) score(ctx context.Context, opt Options, by *labelmodel.Model) (_ *scoring, err error) {
+	var free func() error
+	p.graph, free = inSeries(p.graph)
+	defer func() { err = errors.Join(err, free()) }()
+	work, err := p.begin(ctx, opt, by)
 	if err != nil {
 		return nil, err
 	}
-	if err := limitSeries(p.graph, operators.MemoryBudget); err != nil {
-		return nil, err
-	}
-	work := stages{problem: p, opt: opt, operators: operators}
-	return work.run(ctx, fitting)
+	return work.run(ctx)
 }
-
-// check counts the fitting nodes for score, and returns the options of its operators. The error says that the nodes are
-// too few, or the budget is too small.
-func (p *problem) check(ctx context.Context, opt Options) (fitting int, operators ops.Options, err error) {
-	p.kept = p.keep()
-	if fitting, err = p.checkFitting(); err != nil {
-		return 0, operators, err
-	}
-	if p.sizes == nil {
-		if p.sizes, err = ops.Measure(ctx, p.graph, opt.ops(0)); err != nil {
-			return 0, operators, err
-		}
-	}
-	n := p.graph.NumNodes()
-	if operators, err = p.requireForScore(opt, n, fitting); err != nil {
-		return 0, operators, err
-	}
-	opt.stage("count")
-	return fitting, operators, nil
-}
-
-// computeDiagonals computes the diagonals of score before anything is trained: they may cost too much. The caller
-// closes them.
-func (p *problem) computeDiagonals(ctx context.Context, opt Options) (*workplace.Diagonals, error) {
-	_, operators, err := p.check(ctx, opt)
-	if err != nil {
-		return nil, err
-	}
-	held, err := p.place.Diagonals(ctx, p.graph, opt.Hops, operators)
-	if err != nil {
-		return nil, err
-	}
-	opt.stage("keep")
-	p.diagonals = held.Diagonals
-	return held, nil
-}
-
-// requireForScore returns the options of the operators of score, with the memory that it leaves, or an *ops.BudgetError
-// if it wants more than its budget.
-func (p *problem) requireForScore(opt Options, n, fitting int) (ops.Options, error) {
-	least := leastForScore(p.method, p.sizes, n, fitting, p.classes, opt.Hops) + p.testedBytes()
-	held := scoringBytes(p.method, n, fitting, p.classes) + p.testedBytes()
-	return opt.ops(held), requireBudget("clean", opt.MemoryBudget, least)
-}
-
-// testedBytes is the memory of the labels under test beside the given ones.
-func (p *problem) testedBytes() int64 { return labelBytes * int64(len(p.tested)) }
 
 // largest is the class with the largest prediction, and that prediction; NoClass and −∞ of none. tied says that another
 // class, of a higher number, has the same.
@@ -183,21 +144,48 @@ func largest[F float32 | float64](row []F) (best kv.Class, most F, tied bool) {
 
 // stages runs the pipeline of score one stage after the other.
 type stages struct {
-	problem
+	*problem
 	opt       Options
 	operators ops.Options // with the memory that the stages leave
 
 	// only is the label model of a run that scores anew: of the agreement features, those over walks are computed that
 	// have a weight in it. nil: all are.
 	only *labelmodel.Model
-
-	ownDiagonals *workplace.Diagonals // where they are not the problem's
 }
 
-// run is score, once it is known that it can be done.
-func (s *stages) run(ctx context.Context, fitting int) (_ *scoring, err error) {
-	defer func() { err = errors.Join(err, s.ownDiagonals.Close()) }()
-	result, err := s.newScoring(fitting)
+// begin makes ready to score. The error says that the fitting nodes are too few, or the budget is too small.
+func (p *problem) begin(ctx context.Context, opt Options, by *labelmodel.Model) (*stages, error) {
+	opt, err := opt.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if p.method = opt.Method; by == nil {
+		p.countFitting()
+	}
+	if p.few != nil {
+		return nil, p.few
+	}
+	if err := p.measure(ctx, opt.ops(0)); err != nil {
+		return nil, err
+	}
+	if err := requireBudget("clean", opt.MemoryBudget, p.leastForScore(opt)); err != nil {
+		return nil, err
+	}
+	opt.stage("count")
+	return &stages{problem: p, opt: opt, operators: opt.ops(p.heldInScoring()), only: by}, nil
+}
+
+// run scores. It computes the diagonals where that was not done.
+func (s *stages) run(ctx context.Context) (_ *scoring, err error) {
+	if err := limitSeries(s.graph, s.operators.MemoryBudget); err != nil {
+		return nil, err
+	}
+	held, err := s.findDiagonals(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, held.Close()) }()
+	result, err := s.newScoring()
 	if err != nil {
 		return nil, err
 	}
@@ -212,6 +200,20 @@ func (s *stages) run(ctx context.Context, fitting int) (_ *scoring, err error) {
 	return result, nil
 }
 
+// findDiagonals computes the diagonals unless the problem has them. The caller closes them; they may be nil.
+func (s *stages) findDiagonals(ctx context.Context) (*workplace.Diagonals, error) {
+	if s.diagonals != nil {
+		return nil, nil
+	}
+	held, err := s.place.Diagonals(ctx, s.graph, s.reach(), s.operators)
+	if err != nil {
+		return nil, err
+	}
+	s.opt.stage("keep")
+	s.diagonals = held.Diagonals
+	return held, nil
+}
+
 // byMethod is the pipeline of opt.Method.
 func (s *stages) byMethod(ctx context.Context, result *scoring) (err error) {
 	var sample *sample
@@ -221,7 +223,7 @@ func (s *stages) byMethod(ctx context.Context, result *scoring) (err error) {
 		Labels: s.underTest(), Classes: s.classes, Predictions: s.predictions, Hops: s.opt.Hops,
 		IsFitting: s.isFitting, IsUntaught: s.isUntaught, Seed: s.opt.Seed, Workers: s.opt.Workers, Stage: s.opt.stage,
 		Sample: func() (labels []kv.Class, order []uint32, err error) {
-			sample, err = s.drawSample(s.method.SampleSize(result.fitting), result.fitting, s.opt.Seed)
+			sample, err = s.drawSample(s.method.SampleSize(s.fitting), s.opt.Seed)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -248,13 +250,8 @@ func (s *stages) byMethod(ctx context.Context, result *scoring) (err error) {
 
 // agreement computes the agreement features of labels under test, the given ones first.
 func (s *stages) agreement(ctx context.Context, labellings []labelling) (z []*agreement, err error) {
-	graph, free := inSeries(s.graph)
-	defer func() { err = errors.Join(err, free()) }()
-	if err := s.needDiagonals(ctx, graph); err != nil {
-		return nil, err
-	}
-	p := s.problem
-	if p.graph = graph; p.tested != nil {
+	p := *s.problem
+	if p.tested != nil {
 		p.predictions = zeroMissing{p.predictions} // a node without predictions adds nothing to those around it
 	}
 	z, err = p.gather(ctx, labellings, s.opt.Hops, s.reach(), width(s.method, s.opt.Hops), s.operators)
@@ -262,7 +259,7 @@ func (s *stages) agreement(ctx context.Context, labellings []labelling) (z []*ag
 		return nil, err
 	}
 	s.opt.stage("features")
-	return z, limitSeries(graph, 0)
+	return z, limitSeries(s.graph, 0)
 }
 
 // reach is the most hops of the features that are computed.
@@ -271,19 +268,6 @@ func (s *stages) reach() int {
 		return s.only.Reach()
 	}
 	return s.opt.Hops
-}
-
-// needDiagonals computes them where that was not done.
-func (s *stages) needDiagonals(ctx context.Context, g ops.Graph) (err error) {
-	if s.diagonals != nil {
-		return nil
-	}
-	if s.ownDiagonals, err = s.place.Diagonals(ctx, g, s.reach(), s.operators); err != nil {
-		return err
-	}
-	s.opt.stage("keep")
-	s.diagonals = s.ownDiagonals.Diagonals
-	return nil
 }
 
 // countLabels counts the nodes by given label [classes].

@@ -5,24 +5,23 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
+	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// counted are the counts of a graph of so many nodes, each of degree 16.
-func counted(nodes, classes int) counts {
-	return counts{
-		nodes: nodes, labels: nodes, classes: classes, fitting: nodes, training: nodes, predictions: true, builtIn: true,
+// counted is a problem of so many nodes, each of degree 16, with predictions of the built-in classifier.
+func counted(nodes, classes int) *problem {
+	p := &problem{
+		labels: make([]kv.Class, nodes), splits: make([]Split, nodes), classes: classes, source: SourceBuiltIn, crossFitted: true,
+		neighbors: NewNeighborCounts(classes),
 		sizes: &ops.Sizes{
 			Nodes: nodes, Linked: nodes, Entries: int64(16 * nodes), MaxDegree: 16, MaxRows: 4096, MaxEntries: 1 << 16, Ranked: true,
 		},
 	}
-}
-
-func estimatedClean(t *testing.T, c counts, opt Options) *Plan {
-	t.Helper()
-	opt.MemoryBudget, opt.Workers = 256<<20, 2
-	e := must.Get(c.plan(opt))(t)
-	return e
+	for v := range p.labels {
+		p.labels[v] = kv.Class(v % classes)
+	}
+	return p
 }
 
 // What is there decides what is trained, joined and stored.
@@ -32,23 +31,24 @@ func TestEstimateOfWhatIsThere(t *testing.T) {
 	before := int64(0)
 	for _, test := range []struct {
 		name   string
-		of     func(*counts)
+		of     func(*problem)
 		opt    Options
 		trains bool
 		stored int64 // predictions
 	}{
-		{"predictions of the classifier", func(*counts) {}, Options{}, false, 0},
-		{"preset paper", func(c *counts) { c.builtIn = false }, Options{Method: paper.Published}, false, 0},
-		{"as given", func(c *counts) { c.builtIn = false }, Options{Imported: AsGiven}, false, 0},
-		{"none", func(c *counts) { c.predictions, c.builtIn = false, false }, Options{}, true, predictions},
-		{"none, but features", func(c *counts) { c.predictions, c.builtIn, c.features = false, false, 9 }, Options{}, true, predictions},
-		{"joined", func(c *counts) { c.builtIn = false }, Options{}, true, predictions},
+		{"predictions of the classifier", func(*problem) {}, Options{}, false, 0},
+		{"preset paper", func(p *problem) { p.source = SourceImported }, Options{Method: paper.Published}, false, 0},
+		{"as given", func(p *problem) { p.source = SourceImported }, Options{Imported: AsGiven}, false, 0},
+		{"none", func(p *problem) { p.source = "" }, Options{}, true, predictions},
+		{"none, but features", func(p *problem) { p.source, p.features = "", ops.Dense(nil, 9) }, Options{}, true, predictions},
+		{"joined", func(p *problem) { p.source = SourceImported }, Options{}, true, predictions},
 	} {
-		of := counted(nodes, classes)
-		test.of(&of)
-		e := estimatedClean(t, of, test.opt)
-		if e.trains != test.trains || e.TemporaryBytes <= 0 {
-			t.Errorf("%s: got trains %v, %d bytes temporary", test.name, e.trains, e.TemporaryBytes)
+		p := counted(nodes, classes)
+		test.of(p)
+		test.opt.MemoryBudget, test.opt.Workers = 256<<20, 2
+		e := must.Get(p.plan(t.Context(), test.opt))(t)
+		if trains := p.trains(test.opt); trains != test.trains || e.TemporaryBytes <= 0 {
+			t.Errorf("%s: got trains %v, %d bytes temporary", test.name, trains, e.TemporaryBytes)
 		}
 		if before == 0 {
 			before = e.StoreBytes

@@ -98,7 +98,7 @@ func (s *stages) suggest(ctx context.Context, rivals []kv.Class, result *scoring
 	return rowstore.Each(ctx, s.predictions, n, s.opt.Workers, func(rows kv.Range, values []float32) (err error) {
 		around, _ := polls.Get().(*poll)
 		if around == nil {
-			if around, err = newPoll(&s.problem); err != nil {
+			if around, err = newPoll(s.problem); err != nil {
 				return err
 			}
 		}

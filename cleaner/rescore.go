@@ -94,10 +94,10 @@ func Rescore(ctx context.Context, s *kv.Store, opt RescoreOptions) (*Rescoring, 
 	}
 	var unfilled error
 	if elsewhere == nil {
-		unfilled = fillPredictions(ctx, s, Options{
+		_, unfilled = fillPredictions(ctx, s, Options{
 			Workers: opt.Workers, MemoryBudget: opt.MemoryBudget, Progress: opt.Progress, OnStage: opt.OnStage,
 			Notice: opt.Notice,
-		})
+		}, true)
 		if unfilled != nil && !errors.Is(unfilled, errNoClassifier) {
 			return nil, unfilled
 		}

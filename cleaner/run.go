@@ -237,7 +237,7 @@ type keptFit struct {
 }
 
 // keep is the data of the problem to keep with the run.
-func (p problem) keep() *keptFit {
+func (p *problem) keep() *keptFit {
 	kept := &keptFit{Counts: countLabels(p.labels, p.classes)}
 	taught, lone, some := make([]int, p.classes), slices.Repeat([]uint32{uint32(kv.NoNode)}, p.classes), false
 	for v, label := range p.labels {
@@ -279,10 +279,10 @@ func lastFit(tx *kv.Tx) (*Run, error) {
 // problem is the graph of a snapshot with its labels, as the run, which is the last, sees them: it knows no class that was first used after
 // it, and no label of a node without predictions is under test.
 func (r *Run) problem(tx *kv.Tx) (p problem, err error) {
-	p = problem{classes: len(r.Classes), names: r.Classes, order: tx.InFileOrder(), kept: &r.kept, graph: graphOf(tx)}
-	if p.labels, err = readLabels(tx); err != nil {
+	if p, err = problemOf(tx); err != nil {
 		return p, err
 	}
+	p.classes, p.names, p.kept = len(r.Classes), r.Classes, &r.kept
 	if p.predictions, err = r.predictions(tx); err != nil {
 		return p, err
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // writeRows is how many rows are handed to the store at once.
@@ -215,7 +214,7 @@ func rescoreAll(ctx context.Context, s *kv.Store, opt RescoreOptions) (run *Run,
 	if err := p.takeLook(ctx, tx, run); err != nil {
 		return nil, err
 	}
-	result, err := p.rescore(ctx, run, work)
+	result, err := p.score(ctx, work, run.Model)
 	if err != nil {
 		return nil, err
 	}
@@ -262,24 +261,6 @@ func testedLabels(ctx context.Context, p *problem, workers int) ([]kv.Class, err
 		return nil
 	})
 	return tested, err
-}
-
-// rescore is score with the model of a run.
-func (p problem) rescore(ctx context.Context, run *Run, opt Options) (_ *scoring, err error) {
-	if opt, err = opt.withDefaults(); err != nil {
-		return nil, err
-	}
-	var free func() error
-	p.graph, free = inSeries(p.graph)
-	defer func() { err = errors.Join(err, free()) }()
-	if p.sizes, err = ops.Measure(ctx, p.graph, opt.ops(0)); err != nil {
-		return nil, err
-	}
-	s := stages{problem: p, opt: opt, only: run.Model}
-	if s.operators, err = p.requireForScore(opt, len(p.labels), 0); err != nil {
-		return nil, err
-	}
-	return s.run(ctx, 0)
 }
 
 // errOvertaken says that the last run is another one, or was rescored, since it was read.

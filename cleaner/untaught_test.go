@@ -47,7 +47,7 @@ func TestUntaughtClass(t *testing.T) {
 	const class = 2
 	p.keepUntaught(class, truth)
 	for _, by := range []method.Method{nil, paper.Published} {
-		result := must.Get(score(context.Background(), p, Options{Hops: 2, Method: by}))(t)
+		result := must.Get(p.score(context.Background(), Options{Hops: 2, Method: by}, nil))(t)
 		right, accused := 0, 0
 		for v, y := range p.labels {
 			if y != class || truth[v] != class {
