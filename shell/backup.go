@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"time"
 
 	"github.com/graphcleaner/graphcleaner/internal/realpath"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -37,9 +36,6 @@ The backup leaves out the directory work, which has finished stages of interrupt
 }
 
 func (c *backupCommand) Run(ctx context.Context, s *streams) (err error) {
-	if err := c.apply(s); err != nil {
-		return err
-	}
 	if c.File == "-" && print.IsTerminal(s.out) {
 		return usagef("backup: want standard output in a file or a pipe, not on a terminal")
 	}
@@ -65,7 +61,6 @@ func (c *backupCommand) Run(ctx context.Context, s *streams) (err error) {
 		defer func() { err = errors.Join(err, since.Close()) }()
 		opt.Since = since
 	}
-	began := time.Now()
 	var info kv.BackupInfo
 	err = c.readStoreLong(s, c.DB, func(store *kv.Store) error {
 		return s.writeFileOf(privateMode, c.File, func(out *bufio.Writer) (err error) {
@@ -80,15 +75,10 @@ func (c *backupCommand) Run(ctx context.Context, s *streams) (err error) {
 		}
 		return leaving(namedBackup(err, []string{c.Since}), left, c.File)
 	}
-	s.progress.clear()
-	text := fmt.Sprintf("%s: %d of %d records, %s, %.1f s",
-		c.File, info.Changed, info.Records, byteSize(info.Stored), time.Since(began).Seconds())
 	if c.File == "-" {
-		s.say("%s", text)
-		return nil
+		s.out = s.err // which is no part of the backup
 	}
-	_, err = s.printf("%s\n", text)
-	return err
+	return s.printDone(c.File, "%d of %d records, %s", info.Changed, info.Records, byteSize(info.Stored))
 }
 
 // namedBackup says which of the files that were read is wrong.
@@ -118,9 +108,6 @@ func (*restoreCommand) Help() string {
 }
 
 func (c *restoreCommand) Run(ctx context.Context, s *streams) (err error) {
-	if err := c.apply(s); err != nil {
-		return err
-	}
 	names, db := c.Paths, ""
 	if !c.Verify {
 		names, db = names[:len(names)-1], names[len(names)-1]
@@ -128,7 +115,6 @@ func (c *restoreCommand) Run(ctx context.Context, s *streams) (err error) {
 			return usagef("restore: want the files of a backup and then the directory of the store to be made")
 		}
 	}
-	began := time.Now()
 	files, closeFiles, err := openBackups(ctx, names, s.in)
 	if err != nil {
 		return err
@@ -148,14 +134,11 @@ func (c *restoreCommand) Run(ctx context.Context, s *streams) (err error) {
 	case err != nil:
 		return leaving(namedBackup(wayToOpen(err), names), "there is no %s; run restore again", db)
 	}
-	s.progress.clear()
-	what := fmt.Sprintf("%d records of store %s, commit %d, %.1f s", info.Records, info.Store, info.Snapshot, time.Since(began).Seconds())
+	what, done := db, "restored"
 	if c.Verify {
-		_, err = s.printf("%s: no problems, %s\n", names[len(names)-1], what)
-		return err
+		what, done = names[len(names)-1], "no problems,"
 	}
-	_, err = s.printf("%s: restored %s\n", db, what)
-	return err
+	return s.printDone(what, "%s %d records of store %s, commit %d", done, info.Records, info.Store, info.Snapshot)
 }
 
 // openBackups opens files to be read, of which one alone may be standard input.

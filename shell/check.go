@@ -40,19 +40,13 @@ The repair makes another store beside the damaged one, so it needs as much room 
 }
 
 func (c *checkCommand) Run(ctx context.Context, s *streams) error {
-	if err := c.apply(s); err != nil {
-		return err
-	}
-	began := time.Now()
 	problems, err := c.check(ctx, s)
 	if err != nil {
 		return leaving(err, "%d problems were found until then", problems)
 	}
-	s.progress.clear()
 	switch {
 	case problems == 0:
-		_, err = s.printf("%s: no problems, %.1f s\n", c.DB, time.Since(began).Seconds())
-		return err
+		return s.printDone(c.DB, "no problems")
 	case c.Repair:
 		return c.repair(ctx, s, problems)
 	}
@@ -65,9 +59,8 @@ func (c *checkCommand) check(ctx context.Context, s *streams) (problems int, err
 	var printError error
 	report := func(p kv.Problem) {
 		problems++
-		s.progress.clear()
 		if printError == nil {
-			_, printError = s.printf("%s: %s\n", p.Where, p.What)
+			printError = s.printf("%s: %s\n", p.Where, p.What)
 		}
 	}
 	opened := false
@@ -115,7 +108,6 @@ func (c *checkCommand) repair(ctx context.Context, s *streams, problems int) err
 			func(m kv.Correction) { done = append(done, m) }, cleaner.Repair, index.Repair)
 		return err
 	})
-	s.progress.clear()
 	if err != nil {
 		return leaving(wayToOpen(err), "%s is as it was; run it again", c.DB)
 	}
@@ -126,7 +118,7 @@ func (c *checkCommand) repair(ctx context.Context, s *streams, problems int) err
 		c.DB = path
 	}
 	for _, m := range done {
-		if _, err := s.printf("%s: %s: %s\n", m.Where, m.What, m.Done); err != nil {
+		if err := s.printf("%s: %s: %s\n", m.Where, m.What, m.Done); err != nil {
 			return err
 		}
 	}
@@ -138,9 +130,7 @@ func (c *checkCommand) repair(ctx context.Context, s *streams, problems int) err
 	if rest > 0 {
 		return fmt.Errorf("%s has %s left after %s; %s", c.DB, wording.Count(rest, "problem", "problems"), repairs, c.lossText(s, losses, rest))
 	}
-	s.progress.clear()
-	_, err = s.printf("%s: no problems after %s\n%[1]s: %[3]s\n", c.DB, repairs, c.lossText(s, losses, rest))
-	return err
+	return s.printf("%s: no problems after %s\n%[1]s: %[3]s\n", c.DB, repairs, c.lossText(s, losses, rest))
 }
 
 // lossText says what a repair lost, and where to get it from, also where it lost nothing and left problems.

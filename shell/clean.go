@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,9 +34,6 @@ func (*predictCommand) Help() string {
 }
 
 func (c *predictCommand) Run(ctx context.Context, s *streams) error {
-	if err := c.apply(s); err != nil {
-		return err
-	}
 	var report *cleaner.PredictReport
 	err := c.useStore(s, c.DB, c.store(), func(store *kv.Store) (err error) {
 		report, err = cleaner.Predict(ctx, store, cleaner.Options{
@@ -53,8 +49,7 @@ func (c *predictCommand) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return leaving(c.inFlags(err), "%s has the predictions it had before", c.DB)
 	}
-	s.progress.clear()
-	_, err = s.printf("%s: predictions from %s, %.1f s\n  accuracy: %s, %s, %s\n",
+	err = s.printf("%s: predictions from %s, %.1f s\n  accuracy: %s, %s, %s\n",
 		c.DB, report.Inputs, report.Seconds,
 		accuracy(report.TrainAccuracy, report.TrainNodes, "training"),
 		accuracy(report.ValidationAccuracy, report.ValidationNodes, "validation"),
@@ -155,10 +150,7 @@ Run an interrupted or killed clean again with the same flags on the same store, 
 }
 
 func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
-	if c.Expect != nil && c.Preset != cleaner.PresetDefault {
-		return usagef("--expect with --preset %s: want preset default, whose scores are chances", c.Preset)
-	}
-	if err := cmp.Or(c.apply(s), c.check()); err != nil {
+	if err := c.check(); err != nil {
 		return err
 	}
 	var run *cleaner.Run
@@ -178,7 +170,6 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return leaving(wording.Advise(c.inFlags(err)), "%s has the scores it had before; the same command goes on from here", c.DB)
 	}
-	s.progress.clear()
 	if err := printRun(s, c.DB, run, audit); err != nil {
 		return err
 	}
@@ -209,9 +200,8 @@ func (c *cleanCommand) options(s *streams) cleaner.Options {
 
 // printRun says what a run found, and how many labels are wrong by an audit, which may be nil.
 func printRun(s *streams, db string, run *cleaner.Run, audit *cleaner.Audit) error {
-	_, err := s.printf("%s: %d of %d nodes scored, %s, %.1f s\n%s: %s\n",
-		db, run.Scored, run.Nodes, wording.Suspects(run), run.Seconds, db, wording.HowMany(audit))
-	return err
+	return s.printf("%s: %d of %s scored, %s, %.1f s\n%s: %s\n",
+		db, run.Scored, wording.Nodes(run.Nodes), wording.Suspects(run), run.Seconds, db, wording.HowMany(audit))
 }
 
 // estimateCommand prints the cost of clean.
@@ -247,7 +237,7 @@ type estimate struct {
 }
 
 func (c *estimateCommand) Run(ctx context.Context, s *streams) error {
-	if err := cmp.Or(c.apply(s), checkHops(c.Hops)); err != nil {
+	if err := checkHops(c.Hops); err != nil {
 		return err
 	}
 	e := &estimate{Memory: int64(c.Memory)}
@@ -269,7 +259,6 @@ func (c *estimateCommand) Run(ctx context.Context, s *streams) error {
 		return wording.Advise(err)
 	}
 	e.Fits = e.Refused == ""
-	s.progress.clear()
 	if c.Format == "json" {
 		encoder := json.NewEncoder(s.out)
 		encoder.SetIndent("", "  ")
@@ -312,6 +301,5 @@ func (e *estimate) print(s *streams) error {
 		verdict = "clean refuses: " + e.Refused
 	}
 	fmt.Fprintf(&b, "memory       %s, want at least %s\n%s\n", byteSize(e.Memory), byteSize(e.Least), verdict)
-	_, err := s.out.Write([]byte(b.String()))
-	return err
+	return s.printf("%s", b.String())
 }

@@ -45,9 +45,9 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/evaluate"
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
-	"github.com/graphcleaner/graphcleaner/shell/internal/keyboard"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -166,6 +166,7 @@ func (s *streams) run(args []string) int {
 	if s.asked == nil {
 		s.progress = s.newProgress()
 	}
+	s.out, s.err = barless{s.out, s.progress}, barless{s.err, s.progress}
 	if err != nil {
 		if parse != nil && parse.Context != nil && parse.Context.Selected() != nil {
 			s.command = parse.Context.Selected().Name
@@ -182,7 +183,6 @@ func (s *streams) run(args []string) int {
 		s.stages.end("start")
 		err = arguments.Run()
 	}
-	s.progress.clear()
 	if err == nil {
 		if err = s.stages.write(s); err != nil {
 			err = fmt.Errorf("%s is done, but the file of --stats was not written: %w", s.command, err)
@@ -292,10 +292,10 @@ func (s *streams) exitCode(err error) int {
 	switch {
 	case err == nil:
 		return exitDone
-	case errors.As(err, &usage):
+	case errors.As(err, &usage), errors.Is(err, cleaner.ErrOptions) && s.command != "shell":
 		s.fail(wording.Plain(err), strings.TrimSpace(s.program+" "+s.command)+" --help")
 		return exitUsage
-	case errors.Is(err, keyboard.ErrInterrupted), errors.Is(err, context.Canceled) && s.ctx.Err() != nil:
+	case errors.Is(err, context.Canceled) && s.ctx.Err() != nil:
 		message := "interrupted"
 		var interruption *interruptedError
 		if silent, ok := errors.AsType[*holder.SilentError](err); ok {
@@ -314,8 +314,14 @@ func (s *streams) exitCode(err error) int {
 }
 
 // printf writes to standard output what people should know of what was done: names of files and stores, and no data.
-func (s *streams) printf(format string, args ...any) (int, error) {
-	return fmt.Fprint(s.out, print.EscapeLines(fmt.Sprintf(format, args...)))
+func (s *streams) printf(format string, args ...any) error {
+	_, err := fmt.Fprint(s.out, print.EscapeLines(fmt.Sprintf(format, args...)))
+	return err
+}
+
+// printDone writes a line on what was done to a store or a file, with the time that the command has taken.
+func (s *streams) printDone(to, format string, args ...any) error {
+	return s.printf("%s: %s, %.1f s\n", to, fmt.Sprintf(format, args...), time.Since(s.stages.began).Seconds())
 }
 
 // A usageError is a command line that cannot be meant.

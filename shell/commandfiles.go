@@ -51,16 +51,12 @@ func fileValues(arguments *kong.Context) (values []*kong.Value) {
 
 // pathsOf are the paths that a flag or an argument names.
 func pathsOf(value *kong.Value) (paths []string) {
-	switch given := value.Target.Interface().(type) {
-	case string:
-		paths = []string{given}
-		if path, ok := strings.CutPrefix(given, "file:"); ok { // of --noise
-			paths = append(paths, path)
-		}
-	case []string:
-		paths = given
-	default:
-		panic(fmt.Sprintf("shell: %s is a %T and names no file", value.Name, given)) // its struct tag is wrong
+	if given, several := value.Target.Interface().([]string); several {
+		return given
+	}
+	paths = []string{value.Target.String()}
+	if path, ok := strings.CutPrefix(paths[0], "file:"); ok { // of --noise
+		paths = append(paths, path)
 	}
 	return paths
 }

@@ -36,9 +36,6 @@ func (*demoCommand) Help() string {
 }
 
 func (c *demoCommand) Run(ctx context.Context, s *streams) error {
-	if err := c.apply(s); err != nil {
-		return err
-	}
 	c.Dir = strings.TrimRight(c.Dir, string(filepath.Separator))
 	files := c.Dir + ".files"
 	if err := atomic.CheckOutsideStores(c.Dir); err != nil {
@@ -78,7 +75,6 @@ func (c *demoCommand) Run(ctx context.Context, s *streams) error {
 		if err != nil {
 			return err
 		}
-		s.progress.clear()
 		if err := printRun(s, c.Dir, run, nil); err != nil {
 			return err
 		}

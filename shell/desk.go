@@ -227,6 +227,9 @@ func (d *desk) do(ctx context.Context, t task, to prompt.Listener) (*taskResult,
 			d.open = h
 			break
 		}
+		if a.Result == nil { // a fault, which was told
+			return nil, &answeredError{a.Code}
+		}
 		yes := false
 		if asks := a.Result.Asks; asks != nil {
 			if yes, err = to.Confirm(ctx, *asks); err != nil {

@@ -88,7 +88,7 @@ An interrupted evaluation starts over.
 }
 
 func (c *evalCommand) Run(ctx context.Context, s *streams) error {
-	if err := cmp.Or(c.apply(s), c.check(), c.checkEdgeColumns(c.Edges)); err != nil {
+	if err := cmp.Or(c.check(), c.checkEdgeColumns(c.Edges)); err != nil {
 		return err
 	}
 	opt, err := c.options(s)
@@ -243,7 +243,6 @@ func (c *evalCommand) measure(ctx context.Context, store *kv.Store, opt evaluate
 	if err != nil {
 		return err
 	}
-	s.progress.clear()
 	return printEvaluation(s.out, result, c.Format)
 }
 

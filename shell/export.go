@@ -62,9 +62,6 @@ features: rows of unlabelled nodes are NaN. Hops are those of the last run, and 
 }
 
 func (c *exportCommand) Run(ctx context.Context, s *streams) error {
-	if err := c.apply(s); err != nil {
-		return err
-	}
 	if c.Out == "/dev/stdout" { // which leads to a file of any name
 		c.Out = "-"
 	}

@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,7 +58,7 @@ func (c *gateCommand) check() error {
 }
 
 func (c *gateCommand) Run(ctx context.Context, s *streams) error {
-	if err := cmp.Or(c.apply(s), c.check()); err != nil {
+	if err := c.check(); err != nil {
 		return err
 	}
 	v := &gateVerdict{}
@@ -69,7 +68,6 @@ func (c *gateCommand) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	s.progress.clear()
 	if len(v.reasons) == 0 {
 		s.say("%s: %s: passed", c.DB, v.standing())
 		return nil

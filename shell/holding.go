@@ -51,7 +51,6 @@ func (h *holding) close() error {
 	}
 	err := h.server.Stop()
 	if jobs := h.server.Jobs(); jobs > 0 {
-		h.s.progress.clear()
 		h.s.say("%s: waiting for others who use the store through this process; Ctrl-C ends their %s", h.dir, wording.Count(jobs, "job", "jobs"))
 		ctx, stop := signal.NotifyContext(context.WithoutCancel(h.s.ctx), os.Interrupt)
 		defer stop()
@@ -162,7 +161,7 @@ func (j *askedJob) allow(writes bool) error {
 // answered are the commands whose work is done on a store that is open.
 var answered = []string{
 	"predict", "import", "remove", "estimate", "clean", "score", "rescore", "draw", "review", "gate", "eval", "export",
-	"stats", "check", "backup", "compact",
+	"check", "backup", "compact",
 }
 
 // check refuses a command that would do more than to use the store that is open here.
@@ -220,7 +219,7 @@ func (s *streams) ask(ctx context.Context, dir string, within time.Duration, r *
 	r.Program, r.Progress, r.Messages = s.program, progress != nil, s.flags
 	r.In, r.Out, r.Err = *print.ScreenOf(s.in), *print.ScreenOf(s.out), *print.ScreenOf(s.err)
 	result, err := holder.Ask(ctx, dir, within, encoded(r), r.passing.files(), holder.Streams{
-		Out: barless{out, s.progress}, Err: barless{s.err, s.progress}, Progress: progress,
+		Out: out, Err: s.err, Progress: progress,
 	})
 	s.progress.clear()
 	if err != nil {

@@ -81,9 +81,6 @@ Ids, labels and values are taken as they are. Import reports labels such as NA, 
 }
 
 func (c *importCommand) Run(ctx context.Context, s *streams) error {
-	if err := c.apply(s); err != nil {
-		return err
-	}
 	if s.asked == nil { // else the store is open, whatever its name here
 		if err := atomic.Recover(c.DB); err != nil {
 			return err
@@ -138,36 +135,32 @@ func (c *importCommand) checkElsewhere() error {
 
 // make makes a store where none is and reports what is in it.
 func (c *importCommand) make(ctx context.Context, s *streams) (err error) {
-	began := time.Now()
 	stats, err := c.load(ctx, c.DB, s.job(c.Threads, int64(c.Memory)))
 	if err != nil {
 		return leaving(err, "there is no %s", c.DB)
 	}
-	return c.report(stats, s, time.Since(began))
+	return c.report(stats, s)
 }
 
 // report says what is in the store that was made.
-func (c *importCommand) report(stats kv.Stats, s *streams, took time.Duration) error {
+func (c *importCommand) report(stats kv.Stats, s *streams) error {
 	s.stages.end("close")
-	s.progress.clear()
-	edges, kind, verb := stats.Edges, "edges", "collapsed"
+	edges, kind, verb := stats.Edges, "", "collapsed"
 	if c.Directed {
-		edges, kind = stats.Arcs, "directed edges"
+		edges, kind = stats.Arcs, "directed "
 	}
 	if stats.Weighted {
 		verb = "added up"
 	}
-	_, err := s.printf("%s: %d nodes, %d %s (%d self loops dropped, %d parallel edges %s), %d labelled, %s, %.1f s\n",
-		c.DB, stats.Nodes, edges, kind, stats.SelfLoops, stats.ParallelEdges, verb, stats.Labelled,
-		wording.Count(stats.Classes, "class", "classes"),
-		took.Seconds())
-	return err
+	return s.printDone(c.DB, "%s, %s (%s dropped, %s %s), %d labelled, %s", wording.Nodes(stats.Nodes),
+		wording.Count(edges, kind+"edge", kind+"edges"), wording.Count(stats.SelfLoops, "self loop", "self loops"),
+		wording.Count(stats.ParallelEdges, "parallel edge", "parallel edges"), verb, stats.Labelled,
+		wording.Count(stats.Classes, "class", "classes"))
 }
 
 // replace makes the new store beside the old one, which stays, closed to others who write, until the new one is
 // complete and takes its place.
 func (c *importCommand) replace(ctx context.Context, s *streams) (err error) {
-	began := time.Now()
 	var stats kv.Stats
 	// A store that is open to read excludes writers, and closing it touches no file, wherever it has been moved to.
 	err = c.withStoreHeld(ctx, s, c.DB, func(old *kv.Store) error {
@@ -190,7 +183,7 @@ func (c *importCommand) replace(ctx context.Context, s *streams) (err error) {
 	if err != nil {
 		return err
 	}
-	return c.report(stats, s, time.Since(began))
+	return c.report(stats, s)
 }
 
 // withStoreHeld runs fn while a store is open to read, so that nobody can write to it.
@@ -224,7 +217,6 @@ func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 	case c.Features == "" && c.Predictions == "" && c.Splits == "":
 		return usagef("import: nothing to import, want --nodes and --edges for a new store, or files for one that is there")
 	}
-	began := time.Now()
 	var parts []string
 	err := c.useStore(s, c.DB, int64(c.Memory), func(store *kv.Store) (err error) {
 		parts, err = c.graph().Add(ctx, store, c.of(s.job(0, c.work())))
@@ -233,10 +225,7 @@ func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 	if err != nil {
 		return leaving(err, "%s is as it was", c.DB)
 	}
-	s.progress.clear()
-	wrote := strings.Join(parts, " and ")
-	_, err = s.printf("%s: wrote %s, %.1f s\n", c.DB, wrote, time.Since(began).Seconds())
-	if err == nil {
+	if err = s.printDone(c.DB, "wrote %s", strings.Join(parts, " and ")); err == nil {
 		s.sayNext("clean", c.DB)
 	}
 	return err
@@ -258,28 +247,23 @@ func (c *importCommand) appendTo(ctx context.Context, s *streams) error {
 	case c.Nodes == "" && files.IsArray(c.Predictions):
 		return usagef("import: with --append, the rows of a .npy or .npz are those of --nodes: want that, or a table with id")
 	}
-	began := time.Now()
 	var added files.Appendage
 	err := c.useStore(s, c.DB, int64(c.Memory), func(store *kv.Store) (err error) {
 		added, err = c.graph().Append(ctx, store, c.of(s.job(c.Threads, c.work())))
 		s.stages.end("append")
 		return err
 	})
-	s.progress.clear()
 	if err != nil {
 		return leaving(err, "%s is as it was", c.DB)
 	}
-	_, err = s.printf("%s: %s and %s added (%s and %s were there, %s dropped, %s in the file)%s, %.1f s\n", c.DB,
+	err = s.printDone(c.DB, "%s and %s added (%s and %s were there, %s dropped, %s in the file)%s",
 		wording.Nodes(added.Nodes), wording.Count(added.Edges, "edge", "edges"),
 		wording.Nodes(added.Known), wording.Count(added.Present, "edge", "edges"),
 		wording.Count(added.SelfLoops, "self loop", "self loops"),
 		wording.Count(added.ParallelEdges, "parallel edge", "parallel edges"),
-		changedText(added), time.Since(began).Seconds())
-	if err != nil {
-		return err
-	}
+		changedText(added))
 	s.sayLeftOut(added.Decided, "labels of nodes that somebody has decided about")
-	return nil
+	return err
 }
 
 // changedText says what an append wrote beside nodes and edges, such as ", 2 labels changed, 1 row of predictions".

@@ -95,7 +95,7 @@ func TestImportForms(t *testing.T) {
 				"n.csv": "\ufeffID,Label,born,open,rate,note\r\nÅsa,数学,1990,true,0.5,\"a, b\"\r\n\"o\"\"k\",,,false,,007\r\n",
 				"e.csv": "Src,DST,since\r\nÅsa,\"o\"\"k\",5\r\n",
 			},
-			want:  "g: 2 nodes, 1 edges (0 self loops dropped, 0 parallel edges collapsed), 1 labelled, 1 class,",
+			want:  "g: 2 nodes, 1 edge (0 self loops dropped, 0 parallel edges collapsed), 1 labelled, 1 class,",
 			query: "nodes return id, label, born, open, rate, note",
 			rows:  "id,label,born,open,rate,note\nÅsa,数学,1990,true,0.5,\"a, b\"\n\"o\"\"k\",,,false,,007\n",
 		},
@@ -105,7 +105,7 @@ func TestImportForms(t *testing.T) {
 				"n.parquet": parquetFile(t, node{10, "X", 0.5}, node{2, "", 1}),
 				"e.parquet": parquetFile(t, edge{10, 2}, edge{2, 10}, edge{2, 2}),
 			},
-			want:  "g: 2 nodes, 1 edges (1 self loops dropped, 1 parallel edges collapsed), 1 labelled, 1 class,",
+			want:  "g: 2 nodes, 1 edge (1 self loop dropped, 1 parallel edge collapsed), 1 labelled, 1 class,",
 			query: "nodes return id, label, weight, degree", rows: "id,label,weight,degree\n10,X,0.5,1\n2,,1,1\n",
 		},
 		{
@@ -114,7 +114,7 @@ func TestImportForms(t *testing.T) {
 				"n.parquet": parquetFile(t, node{1, "X", 0.5}, node{2, "", math.NaN()}, node{3, "", 1e300}, node{4, "", math.Inf(1)}),
 				"e.csv":     "SRC,Dst\n1,2\n",
 			},
-			want:  "g: 4 nodes, 1 edges (0 self loops dropped, 0 parallel edges collapsed), 1 labelled, 1 class,",
+			want:  "g: 4 nodes, 1 edge (0 self loops dropped, 0 parallel edges collapsed), 1 labelled, 1 class,",
 			query: "nodes where weight > 1 or weight is null return id, weight", rows: "id,weight\n2,\n3,1e+300\n4,+Inf\n",
 		},
 	} {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/files"
@@ -20,7 +19,6 @@ func (c *importCommand) adopt(ctx context.Context, s *streams) error {
 	if c.graphFiles.any() || c.Replace {
 		return usagef("import: --decisions go into a store that is there, and alone: import the rest before")
 	}
-	began := time.Now()
 	var adoption files.Adoption
 	err := c.useStore(s, c.DB, c.store(), func(store *kv.Store) (err error) {
 		adoption, err = files.Adopt(ctx, store, c.Decisions,
@@ -28,19 +26,14 @@ func (c *importCommand) adopt(ctx context.Context, s *streams) error {
 		s.stages.end("decide")
 		return err
 	})
-	s.progress.clear()
 	if err != nil {
 		return leaving(c.inFlags(err), "%s is as it was", c.DB)
 	}
-	_, err = s.printf("%s: %s taken in %s, %d were there, %.1f s\n", c.DB,
-		wording.Count(adoption.Count, "decision", "decisions"), wording.Count(adoption.Steps, "step", "steps"),
-		adoption.There, time.Since(began).Seconds())
-	if err != nil {
-		return err
-	}
+	err = s.printDone(c.DB, "%s taken in %s, %d were there", wording.Count(adoption.Count, "decision", "decisions"),
+		wording.Count(adoption.Steps, "step", "steps"), adoption.There)
 	s.sayLeftOut(adoption.Older, "older than what the store has decided itself")
 	s.sayLeftOut(adoption.Other, "about another label or suggestion than the store has")
-	return nil
+	return err
 }
 
 // sayLeftOut says which decisions of a file were not taken, and why.

@@ -3,9 +3,7 @@ package shell
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"time"
 
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -13,7 +11,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/internal/worker"
 	"github.com/graphcleaner/graphcleaner/shell/print"
-	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // statsCommand prints what the statement stats does.
@@ -31,23 +28,7 @@ func (*statsCommand) Help() string {
 }
 
 func (c *statsCommand) Run(ctx context.Context, s *streams) error {
-	screen := print.ScreenOf(s.out)
-	if err := errors.Join(c.Format.Check(screen), c.apply(s)); err != nil {
-		return err
-	}
-	return c.readStore(s, c.DB, func(store *kv.Store) error {
-		return store.View(func(tx *kv.Tx) error {
-			result, err := query.Query(ctx, tx, query.Options{Name: c.DB}, "stats")
-			if err != nil {
-				return err
-			}
-			for _, notice := range result.Notices() {
-				s.say("%s", notice)
-			}
-			_, err = print.RenderOn(s.out, result, c.Format, screen)
-			return err
-		})
-	})
+	return (&shellCommand{DB: c.DB, Command: "stats", Format: c.Format, ReadOnly: true, resources: c.resources}).Run(ctx, s)
 }
 
 // compactCommand folds later changes into the blocks.
@@ -63,10 +44,6 @@ func (*compactCommand) Help() string {
 }
 
 func (c *compactCommand) Run(ctx context.Context, s *streams) error {
-	if err := c.apply(s); err != nil {
-		return err
-	}
-	began := time.Now()
 	err := c.useStore(s, c.DB, int64(c.Memory), func(store *kv.Store) error {
 		if err := store.Compact(ctx, s.progress.report()); err != nil {
 			return err
@@ -76,9 +53,7 @@ func (c *compactCommand) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return leaving(err, "%s is whole; run compact again to go on", c.DB)
 	}
-	s.progress.clear()
-	_, err = s.printf("%s: compacted, %.1f s\n", c.DB, time.Since(began).Seconds())
-	return err
+	return s.printDone(c.DB, "compacted")
 }
 
 // workerCommand does steps of a cleaning for another program.
@@ -112,9 +87,6 @@ func (*drawCommand) Help() string {
 }
 
 func (c *drawCommand) Run(ctx context.Context, s *streams) error {
-	if err := c.apply(s); err != nil {
-		return err
-	}
 	var picture string
 	err := c.readStore(s, c.DB, func(store *kv.Store) error {
 		return store.View(func(tx *kv.Tx) error {

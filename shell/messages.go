@@ -53,8 +53,8 @@ func (m *messages) newProgress() *progress {
 	return newProgress(m.err)
 }
 
-// write writes a message. Attributes are for logs alone: the text has them too.
-func (m *messages) write(level slog.Level, text string, attributes ...any) {
+// tell writes a message, also if notes are not wanted. Attributes are for logs alone: the text has them too.
+func (m *messages) tell(level slog.Level, text string, attributes ...any) {
 	// Where standard error cannot be written to there is nobody to be told.
 	if m.log == nil {
 		_, _ = fmt.Fprintln(m.err, print.EscapeLines(text))
@@ -108,12 +108,6 @@ func (s *streams) fail(text, help string) {
 	}
 }
 
-// tell writes a message, also if notes are not wanted.
-func (s *streams) tell(level slog.Level, text string, attributes ...any) {
-	s.progress.clear()
-	s.write(level, text, attributes...)
-}
-
 // longestAnswer bounds the line that answers a question, in bytes.
 const longestAnswer = 4 << 10
 
@@ -133,7 +127,7 @@ func (s *streams) agree(ctx context.Context, yes bool, question string, refusal 
 func (s *streams) confirm(ctx context.Context, question string) (yes bool, err error) {
 	if s.log != nil && !print.IsTerminal(s.err) {
 		s.tell(slog.LevelInfo, question+" [y/N]")
-	} else if _, err := fmt.Fprintf(barless{s.err, s.progress}, "%s [y/N] ", print.EscapeLines(question)); err != nil {
+	} else if _, err := fmt.Fprintf(s.err, "%s [y/N] ", print.EscapeLines(question)); err != nil {
 		return false, err
 	}
 	in := io.LimitReader(stream.NewReader(ctx, s.in), longestAnswer)

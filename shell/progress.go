@@ -133,12 +133,14 @@ func (p *progress) draw(err error) {
 
 // stageFile is the flag of commands that read or write all of a graph.
 type stageFile struct {
-	Stats string `file:"write" placeholder:"FILE" help:"Write a json file with the seconds of each stage and the peak memory."`
+	Stats stageFileName `file:"write" placeholder:"FILE" help:"Write a json file with the seconds of each stage and the peak memory."`
 }
 
+type stageFileName string
+
 // AfterApply has the stages of the command written to the file.
-func (c *stageFile) AfterApply(s *streams) error {
-	s.stages.file = c.Stats
+func (f stageFileName) AfterApply(s *streams) error {
+	s.stages.file = string(f)
 	return nil
 }
 

@@ -2,7 +2,6 @@ package shell
 
 import (
 	"context"
-	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/files"
@@ -33,9 +32,6 @@ Decisions about a removed node stay in the history. Its id may come again with i
 }
 
 func (c *removeCommand) Run(ctx context.Context, s *streams) error {
-	if err := c.apply(s); err != nil {
-		return err
-	}
 	if c.Nodes == "" && c.Edges == "" {
 		return usagef("remove: nothing to remove, want --nodes, --edges or both")
 	}
@@ -43,17 +39,14 @@ func (c *removeCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	ctx = stream.WithInput(ctx, s.in)
-	began := time.Now()
 	var stats kv.Stats
 	err := c.useStore(s, c.DB, int64(c.Memory), func(store *kv.Store) (err error) {
 		stats, err = files.Remove(ctx, store, c.Nodes, c.Edges, c.of(s.job(0, c.work())))
 		return err
 	})
-	s.progress.clear()
 	if err != nil {
 		return leaving(err, "%s is as it was", c.DB)
 	}
-	_, err = s.printf("%s: %s and %s removed, %.1f s\n", c.DB, wording.Nodes(stats.RemovedNodes),
-		wording.Count(stats.RemovedEdges, "edge", "edges"), time.Since(began).Seconds())
-	return err
+	return s.printDone(c.DB, "%s and %s removed", wording.Nodes(stats.RemovedNodes),
+		wording.Count(stats.RemovedEdges, "edge", "edges"))
 }

@@ -24,8 +24,8 @@ type resources struct {
 // defaultMemory is the budget without --memory.
 var defaultMemory = machine.MemoryBudget
 
-// apply completes the flags and holds the garbage collector to them.
-func (c *resources) apply(s *streams) error {
+// AfterApply completes the flags and holds the garbage collector to them.
+func (c *resources) AfterApply(s *streams) error {
 	if c.Threads < 1 {
 		return usagef("--threads %d: want 1 or more", c.Threads)
 	}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"strconv"
 	"strings"
 
@@ -16,29 +15,29 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
-	"github.com/graphcleaner/graphcleaner/shell/internal/keyboard"
 	"github.com/graphcleaner/graphcleaner/shell/internal/review"
 	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/internal/web"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
+	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
 // reviewCommand shows suspects one at a time and takes decisions about them.
 type reviewCommand struct {
 	DB    string `arg:"" name:"DB" help:"Directory of the store."`
 	Where string `placeholder:"EXPR" help:"Only suspects that meet this condition, as in the statement 'suspects'."`
-	Who   string `placeholder:"NAME" help:"Who decides. Default: your user name."`
 	Web   bool   `help:"Review in a browser."`
 	pageFlags
 	NoOpen bool `help:"With --web: only print the address, and open no browser."`
+	person
 	rescoring
 	resources
 }
 
 func (*reviewCommand) Help() string {
-	return `Shows the suspects one at a time, highest score first, each with its evidence, and takes a key: ` + review.Keys + `.
+	return `Shows the suspects one at a time, highest score first, each with its evidence, and takes a line with a key: ` + review.Keys + `.
 
 Every decision is on disk before the next suspect appears. A decided suspect does not come again. So you can leave a review at any time and continue ` +
 		`later. The scores around each decision move at once. At the end, review takes the decisions in, as rescore does. Skipped suspects come again in the next review. ` +
@@ -47,9 +46,7 @@ Every decision is on disk before the next suspect appears. A decided suspect doe
 With --where "decided_by = 'ann'", a second person reviews the nodes that ann has decided on. --where disputed shows the nodes that people disagree about, ` +
 		`and who says what.
 
-After l, type the name of a class, or a part of it. Upper and lower case are alike. If several fit, review lists them and asks again.
-
-Keys count one at a time. Pasted text, and keys typed before a suspect appears, do not count.
+A part of the name of a label is enough. Upper and lower case are alike. If several fit, review lists them and asks again.
 
 With --web, review prints the address of a page for this machine alone, and opens it in a browser. The page shows the neighbourhood of each suspect, ` +
 		`and the answers of statements. The address has a token: who knows it can decide. Ctrl-C ends the page.
@@ -65,7 +62,7 @@ Without a terminal, decide with statements, as in the last example.
 }
 
 func (c *reviewCommand) Run(ctx context.Context, s *streams) (err error) {
-	if err := cmp.Or(c.check(), c.apply(s), checkWho(c.Who)); err != nil {
+	if err := c.check(); err != nil {
 		return err
 	}
 	if err := query.CheckCondition(c.Where); err != nil {
@@ -74,11 +71,7 @@ func (c *reviewCommand) Run(ctx context.Context, s *streams) (err error) {
 	if c.Web {
 		return c.browse(ctx, s)
 	}
-	base := task{Who: cmp.Or(c.Who, query.UserName())}
-	if !c.NoRescore {
-		base.Rescores = true
-	}
-	at := newDesk(s, &c.resources, c.DB, base)
+	at := newDesk(s, &c.resources, c.DB, task{Who: c.name(), Rescores: !c.NoRescore})
 	defer func() { err = errors.Join(err, at.close()) }()
 	return s.review(ctx, review.Options{Do: at.review, Find: review.Find{Where: c.Where}, KeepScores: c.NoRescore})
 }
@@ -86,9 +79,8 @@ func (c *reviewCommand) Run(ctx context.Context, s *streams) (err error) {
 // review has a person decide with keys, where there is a terminal.
 func (s *streams) review(ctx context.Context, opt review.Options) error {
 	opt.Out, opt.Err, opt.Note = s.out, s.err, s.notice
-	in, ok := s.in.(*os.File)
-	if ok && print.IsTerminal(in) && print.IsTerminal(s.out) && os.Getenv("TERM") != "dumb" {
-		opt.Replies = keyboard.New(ctx, in, s.err)
+	if print.IsTerminal(s.in) && print.IsTerminal(s.out) {
+		opt.In = stream.NewReader(ctx, s.in)
 	}
 	summary, err := review.Run(ctx, opt)
 	if err != nil {
@@ -114,7 +106,7 @@ func (c *reviewCommand) browse(ctx context.Context, s *streams) error {
 	return c.useStore(s, c.DB, c.store(), func(store *kv.Store) (err error) {
 		page, err := c.serve(ctx, store, web.Options{
 			Name: c.DB, Where: c.Where, KeepScores: c.NoRescore,
-			Query: query.Options{Who: cmp.Or(c.Who, query.UserName()), Workers: c.Threads, MemoryBudget: c.work()},
+			Query: query.Options{Who: c.name(), Workers: c.Threads, MemoryBudget: c.work()},
 		})
 		if err != nil {
 			return err
@@ -138,10 +130,21 @@ func (c *reviewCommand) browse(ctx context.Context, s *streams) error {
 	})
 }
 
-// checkWho refuses a name that no decision can have.
-func checkWho(name string) error {
-	if strings.ContainsFunc(name, decide.IsControl) {
-		return usagef("--who %q has control characters, want none but tab and newline", name)
+// person is the flag of commands that decide.
+type person struct {
+	Who reviewer `placeholder:"NAME" help:"Who decides, in the history of decisions. Default: your user name."`
+}
+
+// name is the name in the history.
+func (p person) name() string { return cmp.Or(string(p.Who), query.UserName()) }
+
+// A reviewer is the name of a person.
+type reviewer string
+
+// Validate refuses a name that no decision can have.
+func (r reviewer) Validate() error {
+	if strings.ContainsFunc(string(r), decide.IsControl) {
+		return fmt.Errorf("%q has control characters, want none but tab and newline", r)
 	}
 	return nil
 }
@@ -154,7 +157,7 @@ type auditCommand struct {
 	For    string   `placeholder:"PROMISE" help:"Draw labels of the list that keeps this promise, such as 'fdr 0.1' or 'trusted fdr 0.05'. --size is their number."`
 	Draws  string   `file:"write" placeholder:"FILE" help:"Write id and label of the open draws to this file, such as draws.csv or draws.parquet, and ask nobody. -: standard output."`
 	Format string   `enum:"text,json" default:"text" help:"json: print where the audit stands, and ask nobody."`
-	Who    string   `placeholder:"NAME" help:"Who decides. Default: your user name."`
+	person
 	resources
 }
 
@@ -180,9 +183,6 @@ You can leave at any time and continue later, with several people. An answer is 
 }
 
 func (c *auditCommand) Run(ctx context.Context, s *streams) (err error) {
-	if err := cmp.Or(c.apply(s), checkWho(c.Who)); err != nil {
-		return err
-	}
 	if c.Size > cleaner.MostAuditDraws {
 		return usagef("--size %d: want at most %d", c.Size, cleaner.MostAuditDraws)
 	}
@@ -200,8 +200,7 @@ func (c *auditCommand) Run(ctx context.Context, s *streams) (err error) {
 		}
 		sample.For = &promise
 	}
-	c.Who = cmp.Or(c.Who, query.UserName())
-	at := newDesk(s, &c.resources, c.DB, task{Who: c.Who})
+	at := newDesk(s, &c.resources, c.DB, task{Who: c.name()})
 	defer func() { err = errors.Join(err, at.close()) }()
 	if c.Format == "json" || c.Draws != "" {
 		if c.Format == "json" {
@@ -240,7 +239,7 @@ func (c *auditCommand) Run(ctx context.Context, s *streams) (err error) {
 func (c *auditCommand) writeDraws(s *streams, told review.Result) error {
 	columns := []query.ColumnInfo{{Name: "id", Kind: told.IDKind}, {Name: "label", Kind: kv.KindString}}
 	var rows [][]kv.Value
-	for i, d := range told.Audit.Open(c.Who) {
+	for i, d := range told.Audit.Open(c.name()) {
 		id := kv.ValueOf(told.IDs[i])
 		if whole, err := strconv.ParseInt(told.IDs[i], 10, 64); err == nil && told.IDKind == kv.KindInt {
 			id = kv.ValueOf(whole)
@@ -256,7 +255,7 @@ func (c *auditCommand) writeDraws(s *streams, told review.Result) error {
 		return err
 	})
 	if err == nil && c.Draws != "-" {
-		_, err = s.printf("%s to %s\n", wording.Count(int64(len(rows)), "open draw", "open draws"), c.Draws)
+		err = s.printf("%s to %s\n", wording.Count(int64(len(rows)), "open draw", "open draws"), c.Draws)
 	}
 	return err
 }

@@ -18,7 +18,7 @@ import (
 func reviewIn(term *terminal, store string) {
 	term.t.Helper()
 	term.session(120, 40, "sh", "-c",
-		`"$1" review "$2"; echo "ended with $?"; stty -a | tr ' ;' '\n\n' | grep -E '^-?(icanon|echo|isig)$' | tr '\n' ' '; sleep 600`,
+		`trap : INT; "$1" review "$2"; echo "ended with $?"; stty -a | tr ' ;' '\n\n' | grep -E '^-?(icanon|echo|isig)$' | tr '\n' ' '; sleep 600`,
 		"sh", filepath.Join(term.dir, "graphcleaner"), store)
 }
 
@@ -33,18 +33,21 @@ func TestTerminalReviews(t *testing.T) {
 	store := closedStore(t, papers.Cleaned(t))
 	reviewIn(term, store)
 	term.wait("the first suspect", `(?s)1 of 2: node s3.*\[y\] Theory .*\[q\]uit:$`)
-	term.keys("Up", "x")
-	term.wait("the refusal of several keys", `(?s)nothing is done\n.*uit:$`)
-	term.text("l")
+	reply := func(line string) {
+		term.text(line)
+		term.keys("Enter")
+	}
+	reply("yn")
+	term.wait("the refusal of several keys", `(?s)uit: yn\ny take the suggested label, .*uit:$`)
+	reply("l")
 	term.wait("the question for a label", `uit: l\nNeural Nets, Theory, Systems\nlabel, or a part of it:$`)
-	term.text("ne")
-	term.keys("Enter")
+	reply("ne")
 	term.wait("the second suspect", `(?s)s3 relabelled: Systems → Neural Nets\n.*2 of 2: node p4.*uit:$`)
-	term.text("z")
+	reply("z")
 	term.wait("the first one again", `(?s)s3: taken back\n.*1 of 2: node s3.*uit:$`)
-	term.text("y")
+	reply("y")
 	term.wait("the decision", `(?s)s3 accepted: Systems → Theory\n.*2 of 2: node p4.*uit:$`)
-	term.text("e")
+	reply("e")
 	term.wait("all the evidence", `(?s)Neighbours that speak most against the label.*uit:$`)
 	term.keys("C-c")
 	term.wait("the end by Ctrl-C", `(?s)interrupted: 1 decided, 0 skipped; 1 left\n`+restored("130"))
@@ -52,12 +55,9 @@ func TestTerminalReviews(t *testing.T) {
 
 	reviewIn(term, store)
 	term.wait("what is left", `(?s)1 of 1: node p4.*uit:$`)
-	term.text("w")
-	term.wait("the question for a reason", `reason:$`)
-	term.text("on graphs")
-	term.keys("Enter")
-	term.wait("the question again", `(?s)reason: on graphs\n.*uit:$`)
-	term.text("n")
+	reply("w on graphs")
+	term.wait("the question again", `(?s)w on graphs\n.*uit:$`)
+	reply("n")
 	term.wait("the end", `(?s)p4 rejected\n.*1 decided, 0 skipped; 0 left\n`+restored("0"))
 	term.stop()
 

@@ -41,9 +41,6 @@ A score is the chance that the label is wrong. A node without a label, or that t
 }
 
 func (c *scoreCommand) Run(ctx context.Context, s *streams) error {
-	if err := c.apply(s); err != nil {
-		return err
-	}
 	if c.Nodes == "" && c.Columns.of != nil {
 		return usagef("score: --columns names columns of --nodes: want that too")
 	}
@@ -169,9 +166,6 @@ If an audit has reached 25, 50, 100, … answers since then, all scores are adju
 }
 
 func (c *rescoreCommand) Run(ctx context.Context, s *streams) error {
-	if err := c.apply(s); err != nil {
-		return err
-	}
 	var done *cleaner.Rescoring
 	err := c.useStore(s, c.DB, c.store(), func(store *kv.Store) (err error) {
 		done, err = cleaner.Rescore(ctx, store, cleaner.RescoreOptions{
@@ -183,7 +177,7 @@ func (c *rescoreCommand) Run(ctx context.Context, s *streams) error {
 		return leaving(c.inFlags(wording.AdviseRescore(err)), "%s has the scores it had before; run rescore again to go on", c.DB)
 	}
 	for _, line := range wording.Rescored(done) {
-		if _, err := s.printf("%s: %s\n", c.DB, line); err != nil {
+		if err := s.printf("%s: %s\n", c.DB, line); err != nil {
 			return err
 		}
 	}

@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,7 +43,7 @@ While a command has a store open for writing, it also does the work of other com
 }
 
 func (c *serveCommand) Run(ctx context.Context, s *streams) (err error) {
-	if err := cmp.Or(c.checkAddress(), c.apply(s)); err != nil {
+	if err := c.checkAddress(); err != nil {
 		return err
 	}
 	var store *kv.Store

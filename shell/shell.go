@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -23,7 +22,7 @@ type shellCommand struct {
 	Format   print.Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl, markdown or parquet."`
 	ReadOnly bool         `help:"Refuse statements that write, and let others read at the same time."`
 	Yes      bool         `short:"y" help:"Confirm decisions about all nodes that meet a condition."`
-	Who      string       `placeholder:"NAME" help:"Who decides, in the history of decisions. Default: your user name."`
+	person
 	rescoring
 	resources
 }
@@ -47,9 +46,6 @@ The store is open only while statements run, and for a second after. If another 
 }
 
 func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
-	if err := cmp.Or(c.apply(s), checkWho(c.Who)); err != nil {
-		return err
-	}
 	if c.Command != "" && c.File != "" {
 		return usagef("shell: want -c or -f, got both")
 	}
@@ -58,8 +54,8 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 	}
 	opt := prompt.Options{
 		In:     s.in,
-		Out:    barless{s.out, s.progress},
-		Err:    barless{s.err, s.progress},
+		Out:    s.out,
+		Err:    s.err,
 		Note:   s.notice,
 		Fail:   func(text string) { s.sayError("%s", text) },
 		Format: c.Format,
@@ -82,10 +78,7 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 	if print.IsTerminal(s.in) && (opt.Interactive || c.Command+c.File != "" && print.IsTerminal(s.err)) {
 		opt.Confirm = func(ctx context.Context, about query.Question) (bool, error) { return s.confirm(ctx, about.Text) }
 	}
-	base := task{ReadOnly: c.ReadOnly, Who: cmp.Or(c.Who, query.UserName())}
-	if opt.Interactive && !c.NoRescore {
-		base.Rescores = true
-	}
+	base := task{ReadOnly: c.ReadOnly, Who: c.name(), Rescores: opt.Interactive && !c.NoRescore}
 	at := newDesk(s, &c.resources, c.DB, base)
 	defer func() { err = errors.Join(err, at.close()) }()
 	opt.Store = at

@@ -120,7 +120,7 @@ func TestAuditOvertaken(t *testing.T) {
 	}
 	summary := must.Get(Run(t.Context(), opt))(t)
 	first, second := draws.IDs[0], draws.IDs[1]
-	if got := opt.Err.(*bytes.Buffer).String(); got != "not saved: somebody has decided on "+first+" meanwhile\n" {
+	if got := opt.Err.(*bytes.Buffer).String(); !strings.Contains(got, ": not saved: somebody has decided on "+first+" meanwhile\n[1] ") {
 		t.Errorf("the remarks are %q", got)
 	}
 	if out := opt.Out.(*bytes.Buffer).String(); !strings.Contains(out, "\n"+second+": ") || !strings.HasPrefix(summary, "1 decided, ") {
@@ -131,7 +131,7 @@ func TestAuditOvertaken(t *testing.T) {
 func TestAuditWithoutTerminal(t *testing.T) {
 	store := papers.Cleaned(t)
 	opt := optionsOf(t, store, "", "")
-	opt.Find, opt.Replies = Find{Audit: &Sample{Size: 50, Seed: 1}}, nil
+	opt.Find, opt.In = Find{Audit: &Sample{Size: 50, Seed: 1}}, nil
 	if _, err := Run(t.Context(), opt); !errors.Is(err, errNoTerminal) {
 		t.Errorf("got %v, want %v", err, errNoTerminal)
 	}

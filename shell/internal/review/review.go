@@ -1,15 +1,17 @@
-// Package review lets a person decide about suspects with keys, one after another. It writes each decision before it
+// Package review lets a person decide about suspects, one after another, by lines such as y. It writes each decision before it
 // shows the next suspect, and updates the scores at the end. It knows nothing of flags and files, and not how suspects
 // are found or scores are computed.
 package review
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -31,36 +33,33 @@ type Options struct {
 	// KeepScores leaves the scores as they are at the end.
 	KeepScores bool
 
-	Replies Replies // nil: there is no terminal
+	// In has the replies of the reviewer, a line each: a key, and maybe a label or a reason behind it. nil: there is no
+	// terminal. The end of ctx ends its reads.
+	In io.Reader
 
 	// Out shows suspects and decisions, Err shows remarks.
 	Out, Err io.Writer
 	Note     func(text string) // takes what steps say beside their answers
 }
 
-// Replies are the replies of the reviewer: a *keyboard.Keyboard.
-type Replies interface {
-	Choose(prompt, keys string) (rune, error)
-	Word(prompt string) (string, error)
-}
-
 // Keys and AuditKeys say what a reviewer can say.
 const (
-	others = "d do not know, s skip, z take back the last reply, w reason of the next decision, ? the keys, q leave"
-	Keys   = "y take the suggested label, n the label now is right, l another label, u remove the label, " +
+	others = "d do not know, s skip, z take back the last reply, w TEXT reason of the next decision, ? the keys, q leave"
+	Keys   = "y take the suggested label, n the label now is right, l LABEL another label, u remove the label, " +
 		"e all the evidence, " + others
-	AuditKeys = "1 to 4 this label is right, l another label, " + others
+	AuditKeys = "1 to 4 this label is right, l LABEL another label, " + others
 )
 
 // errNoTerminal says how to decide without keys.
-var errNoTerminal = errors.New("want keys, and there is no terminal for them: decide with statements, such as " +
+var errNoTerminal = errors.New("want replies, and there is no terminal for them: decide with statements, such as " +
 	"accept 'p1', in shell -c or shell -f, or by import --decisions; audit --draws writes the draws of an audit; " +
 	"or use review --web")
 
 // A review goes through a queue of suspects.
 type review struct {
 	Options
-	blind bool // an audit
+	blind   bool // an audit
+	replies *bufio.Reader
 
 	began time.Time
 	queue []string // ids
@@ -97,9 +96,10 @@ func Run(ctx context.Context, opt Options) (summary string, err error) {
 		return "no suspect meets the condition of --where", nil
 	case len(r.queue) == 0:
 		return "no suspects are left", nil
-	case opt.Replies == nil:
+	case opt.In == nil:
 		return r.summary(), errNoTerminal
 	}
+	r.replies = bufio.NewReader(opt.In)
 	for done := false; !done && err == nil && r.at < len(r.queue); {
 		done, err = r.show(ctx)
 	}
@@ -152,22 +152,31 @@ func (r *review) show(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	choices := "ynludszwe?q"
-	if r.blind {
-		choices = "1234ldszw?q"
-	}
 	for {
-		key, err := r.Replies.Choose(print.EscapeLines(e.prompt()), choices)
-		if errors.Is(err, io.EOF) || err == nil && key == 'q' {
+		reply, err := r.ask(e.prompt())
+		if errors.Is(err, io.EOF) || reply == "q" {
 			return true, nil
 		}
 		if err != nil {
 			return false, err
 		}
-		if moved, err := r.take(ctx, e, key); moved || err != nil {
+		key, text, _ := strings.Cut(reply, " ")
+		if moved, err := r.take(ctx, e, strings.ToLower(key), strings.TrimSpace(text)); moved || err != nil {
 			return false, err
 		}
 	}
+}
+
+// ask reads a line. The error is io.EOF after Ctrl-D.
+func (r *review) ask(prompt string) (line string, err error) {
+	if _, err := fmt.Fprint(r.Err, print.EscapeLines(prompt)); err != nil {
+		return "", err
+	}
+	line, err = r.replies.ReadString('\n')
+	if err != nil { // the message of the end stands in a line of its own
+		r.say("")
+	}
+	return strings.TrimSpace(line), err
 }
 
 // refuse says what is wrong with a reply.
@@ -196,80 +205,84 @@ func (e *Subject) prompt() (text string) {
 // canAccept reports whether another label is suggested.
 func (e *Subject) canAccept() bool { return e.Suggestion != "" && e.Suggestion != e.Label }
 
-// take does what a reply asks for; moved says that another suspect is to be shown.
-func (r *review) take(ctx context.Context, e *Subject, key rune) (moved bool, err error) {
-	if at := int(key - '1'); at >= 0 && at < survey.BlindOptions {
-		if at >= len(e.Options) {
-			return r.refuse("want 1 to %d, or another key", len(e.Options))
+// take does what a key asks for, with the text behind it; moved says that another suspect is to be shown.
+func (r *review) take(ctx context.Context, e *Subject, key, text string) (moved bool, err error) {
+	keys := Keys
+	if r.blind {
+		keys = AuditKeys
+		if at, err := strconv.Atoi(key); err == nil && at > 0 && at <= len(e.Options) {
+			return r.decide(ctx, e, decide.Relabel, e.Options[at-1])
 		}
-		return r.decide(ctx, e, decide.Relabel, e.Options[at])
+	}
+	switch {
+	case text != "" && key != "l" && key != "w", r.blind && slices.Contains([]string{"y", "n", "u", "e"}, key):
+		return r.refuse("%s", keys)
 	}
 	switch key {
-	case 'y':
+	case "y":
 		if !e.canAccept() {
 			return r.refuse("node %s: no other label is suggested", e.ID)
 		}
 		return r.decide(ctx, e, decide.Accept, "")
-	case 'n', 'u':
-		if e.Label == "" && (key == 'n' || !e.Disputed) {
+	case "n", "u":
+		if e.Label == "" && (key == "n" || !e.Disputed) {
 			return r.refuse("node %s has no label", e.ID)
 		}
-		return r.decide(ctx, e, map[rune]decide.Kind{'n': decide.Reject, 'u': decide.Unlabel}[key], "")
-	case 'd':
+		return r.decide(ctx, e, map[string]decide.Kind{"n": decide.Reject, "u": decide.Unlabel}[key], "")
+	case "d":
 		return r.decide(ctx, e, decide.Unsure, "")
-	case 'l':
-		label, err := r.label(e)
+	case "l":
+		label, err := r.label(e, text)
 		if err != nil || label == "" {
 			return false, err
 		}
 		return r.decide(ctx, e, decide.Relabel, label)
-	case 's':
+	case "s":
 		r.skips++
 		r.moveOn(pastReply{})
 		return true, nil
-	case 'z':
+	case "z":
 		return r.undo(ctx)
-	case 'w':
-		why, err := r.Replies.Word("reason: ")
-		if len(why) > decide.MaxWhy || !utf8.ValidString(why) || strings.ContainsFunc(why, decide.IsControl) {
+	case "w":
+		if len(text) > decide.MaxWhy || !utf8.ValidString(text) || strings.ContainsFunc(text, decide.IsControl) {
 			return r.refuse("the reason is no UTF-8 text, has control characters, or has more than %d bytes", decide.MaxWhy)
 		}
-		r.why = why
-		return false, err
-	case 'e':
+		r.why = text
+		return false, nil
+	case "e":
 		explained, err := r.do(ctx, Step{Explain: e.ID})
 		if err == nil {
 			_, err = io.WriteString(r.Out, explained.Text)
 		}
 		return false, err
 	}
-	if r.blind {
-		return r.refuse("%s", AuditKeys)
-	}
-	return r.refuse("%s", Keys)
+	return r.refuse("%s", keys)
 }
 
 // listedClasses is how many classes are listed at most where a label is asked for.
 const listedClasses = 20
 
-// label asks for a label, by its name or a part of that. After a wrong name it asks again, so that the second try does
-// not count as keys. It is empty if the reviewer goes back.
-func (r *review) label(e *Subject) (label string, err error) {
-	listed := e.Choices
-	if r.blind { // the order says which label the node has
-		listed = slices.Sorted(slices.Values(listed))
-	}
-	r.say("%s", print.EscapeControls(strings.Join(listed[:min(len(listed), listedClasses)], ", ")))
-	for {
-		text, err := r.Replies.Word("label, or a part of it: ")
-		if err != nil || text == "" {
-			return "", err
+// label finds the label of a name or a part of that, and asks for it where it is missing or wrong. It is empty if the
+// reviewer goes back.
+func (r *review) label(e *Subject, text string) (label string, err error) {
+	if text == "" {
+		listed := e.Choices
+		if r.blind { // the order says which label the node has
+			listed = slices.Sorted(slices.Values(listed))
 		}
+		r.say("%s", print.EscapeControls(strings.Join(listed[:min(len(listed), listedClasses)], ", ")))
+		text, err = r.ask("label, or a part of it: ")
+	}
+	for ; err == nil && text != ""; text, err = r.ask("label, or a part of it: ") {
 		if label, err = survey.MatchClass(e.Choices, text); err == nil {
 			return label, nil
 		}
 		r.say("%s: try again, or leave it empty to go back", print.EscapeControls(err.Error()))
 	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return "", err
 }
 
 // decide writes a decision about the suspect of the card, and moves on. If the store no longer agrees with the card, it

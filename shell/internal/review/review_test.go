@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -17,39 +16,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-// typedReplies are keys, and words where a word is asked for. After the last the reviewer gives up a word, and leaves.
-type typedReplies []string
-
-// typed are replies of a line each. A word may follow the key that asks for it.
-func typed(lines string) *typedReplies {
-	var r typedReplies
-	for line := range strings.Lines(lines) {
-		line = strings.TrimSuffix(line, "\n")
-		if len(line) > 1 && line[1] == ' ' {
-			r, line = append(r, line[:1]), line[2:]
-		}
-		r = append(r, line)
-	}
-	return &r
-}
-
-func (r *typedReplies) Choose(string, string) (rune, error) {
-	if len(*r) == 0 {
-		return 0, io.EOF
-	}
-	key, err := r.Word("")
-	return rune(key[0]), err
-}
-
-func (r *typedReplies) Word(string) (string, error) {
-	if len(*r) == 0 {
-		return "", nil
-	}
-	first := (*r)[0]
-	*r = (*r)[1:]
-	return first, nil
-}
-
 // optionsOf are those of a review of the suspects that meet a condition. Err is a buffer.
 func optionsOf(t *testing.T, store *kv.Store, where, lines string) Options {
 	t.Helper()
@@ -57,7 +23,7 @@ func optionsOf(t *testing.T, store *kv.Store, where, lines string) Options {
 		Do: func(ctx context.Context, step Step) (Result, error) {
 			return step.Do(ctx, store, query.Options{Who: "tester"})
 		},
-		Find: Find{Where: where}, Replies: typed(lines), Out: new(bytes.Buffer), Err: new(bytes.Buffer),
+		Find: Find{Where: where}, In: strings.NewReader(lines), Out: new(bytes.Buffer), Err: new(bytes.Buffer),
 		Note: func(string) {},
 	}
 }

@@ -5,9 +5,12 @@ package wording
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 	"unicode/utf8"
 )
 
@@ -59,4 +62,41 @@ func Percent(share float64) string {
 		return "none"
 	}
 	return fmt.Sprintf("%.1f%%", 100*share)
+}
+
+// rooms are the names of rooms of the program in errors, and the errors that only say of which sort an error is.
+var rooms = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(^|: )(?:cleaner|index|kv|ops|query): (?:bad options(?:: |$))?`)
+})
+
+// Plain is the text of an error for people: without the rooms of the program that it comes from.
+func Plain(err error) string {
+	return strings.TrimSuffix(rooms().ReplaceAllString(err.Error(), "$1"), ": ")
+}
+
+// ShellWord quotes a word for a command line that the user may copy.
+func ShellWord(word string) string {
+	plain := func(r rune) bool {
+		return strings.ContainsRune("./-_=,", r) || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z'
+	}
+	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// timeLayouts are the ways to write a time, in UTC if there is no offset.
+var timeLayouts = []string{
+	time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04:05", time.DateTime, "2006-01-02T15:04",
+	"2006-01-02 15:04", time.DateOnly,
+}
+
+// ParseTime reads a time that a person or a file gives. The year 1 stands for no time.
+func ParseTime(text string) (t time.Time, ok bool) {
+	for _, layout := range timeLayouts {
+		if t, err := time.Parse(layout, text); err == nil && !t.IsZero() {
+			return t, true
+		}
+	}
+	return time.Time{}, false
 }
