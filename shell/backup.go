@@ -47,7 +47,7 @@ func (c *backupCommand) Run(ctx context.Context, s *streams) (err error) {
 	if err == nil && !isSpecial && !c.Replace {
 		return usagef("backup: %s is there already: want another name, or --replace", c.File)
 	}
-	opt := kv.BackupOptions{Progress: s.progress.report()}
+	opt := kv.BackupOptions{Progress: s.progress.report}
 	if c.File != "-" && !isSpecial && s.asked == nil { // the place is that of the process that asks
 		if path, err := realpath.Of(c.File); err == nil { // else the file cannot be made
 			opt.Dir = filepath.Dir(path)
@@ -62,7 +62,7 @@ func (c *backupCommand) Run(ctx context.Context, s *streams) (err error) {
 		opt.Since = since
 	}
 	var info kv.BackupInfo
-	err = c.readStoreLong(s, c.DB, func(store *kv.Store) error {
+	err = c.use(s, c.DB, toReadLong, func(store *kv.Store) error {
 		return s.writeFileOf(privateMode, c.File, func(out *bufio.Writer) (err error) {
 			info, err = store.Backup(ctx, out, opt)
 			return err
@@ -122,9 +122,9 @@ func (c *restoreCommand) Run(ctx context.Context, s *streams) (err error) {
 	defer func() { err = errors.Join(err, closeFiles()) }()
 	var info kv.BackupInfo
 	if c.Verify {
-		info, err = kv.CheckBackup(ctx, files, s.progress.report())
+		info, err = kv.CheckBackup(ctx, files, s.progress.report)
 	} else {
-		info, err = kv.Restore(ctx, db, files, kv.Options{MemoryBudget: c.store()}, s.progress.report())
+		info, err = kv.Restore(ctx, db, files, kv.Options{MemoryBudget: c.store()}, s.progress.report)
 	}
 	switch {
 	case errors.Is(err, kv.ErrExists):

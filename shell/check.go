@@ -64,15 +64,9 @@ func (c *checkCommand) check(ctx context.Context, s *streams) (problems int, err
 		}
 	}
 	opened := false
-	read := c.readStore
-	if c.Repair { // which needs the store for itself
-		read = func(_ *streams, dir string, fn func(*kv.Store) error) error {
-			return c.untilFree(ctx, s, func(time.Duration) error { return withStoreToRead(dir, c.store(), fn) })
-		}
-	}
-	err = read(s, c.DB, func(store *kv.Store) error {
+	run := func(store *kv.Store) error {
 		opened = true
-		if err := store.Check(ctx, s.progress.report(), report); err != nil {
+		if err := store.Check(ctx, s.progress.report, report); err != nil {
 			return err
 		}
 		err := store.View(func(tx *kv.Tx) error {
@@ -82,7 +76,18 @@ func (c *checkCommand) check(ctx context.Context, s *streams) (problems int, err
 			return nil // damage that was told of keeps them from going on
 		}
 		return err
-	})
+	}
+	if c.Repair { // which needs the store for itself
+		err = c.untilFree(ctx, s, func(time.Duration) error {
+			store, err := c.open(c.DB, toRead)
+			if err != nil {
+				return err
+			}
+			return errors.Join(run(store), store.Close())
+		})
+	} else {
+		err = c.use(s, c.DB, toRead, run)
+	}
 	if !opened && errors.Is(err, kv.ErrCorrupt) {
 		report(kv.Problem{Where: c.DB, What: err.Error()})
 		err = nil
@@ -104,7 +109,7 @@ func (c *checkCommand) repair(ctx context.Context, s *streams, problems int) err
 	var done []kv.Correction
 	var losses kv.Losses
 	err = c.untilFree(ctx, s, func(time.Duration) (err error) {
-		losses, err = kv.Repair(ctx, c.DB, kv.Options{MemoryBudget: c.store(), OnWrite: index.Maintain}, s.progress.report(),
+		losses, err = kv.Repair(ctx, c.DB, kv.Options{MemoryBudget: c.store(), OnWrite: index.Maintain}, s.progress.report,
 			func(m kv.Correction) { done = append(done, m) }, cleaner.Repair, index.Repair)
 		return err
 	})

@@ -35,12 +35,12 @@ func (*predictCommand) Help() string {
 
 func (c *predictCommand) Run(ctx context.Context, s *streams) error {
 	var report *cleaner.PredictReport
-	err := c.useStore(s, c.DB, c.store(), func(store *kv.Store) (err error) {
+	err := c.use(s, c.DB, toWrite, func(store *kv.Store) (err error) {
 		report, err = cleaner.Predict(ctx, store, cleaner.Options{
 			Seed:         c.Seed,
 			Workers:      c.Threads,
 			MemoryBudget: c.work(),
-			Progress:     s.progress.report(),
+			Progress:     s.progress.report,
 			OnStage:      s.stages.add,
 			Notice:       s.notice,
 		})
@@ -155,7 +155,7 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 	}
 	var run *cleaner.Run
 	var audit *cleaner.Audit
-	err := c.useStore(s, c.DB, c.store(), func(store *kv.Store) (err error) {
+	err := c.use(s, c.DB, toWrite, func(store *kv.Store) (err error) {
 		if run, err = cleaner.Clean(ctx, store, c.options(s)); err != nil {
 			return err
 		}
@@ -191,7 +191,7 @@ func (c *cleanCommand) options(s *streams) cleaner.Options {
 		Imported:     c.imported(),
 		Workers:      c.Threads,
 		MemoryBudget: c.work(),
-		Progress:     s.progress.report(),
+		Progress:     s.progress.report,
 		OnStage:      s.stages.add,
 		Notice:       s.notice,
 		Warn:         s.caution,
@@ -241,7 +241,7 @@ func (c *estimateCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	e := &estimate{Memory: int64(c.Memory)}
-	err := c.readStore(s, c.DB, func(store *kv.Store) error {
+	err := c.use(s, c.DB, toRead, func(store *kv.Store) error {
 		return store.View(func(tx *kv.Tx) error {
 			of, err := cleaner.PlanClean(ctx, tx, cleaner.Options{
 				Method: paper.Preset(c.Preset), Hops: c.Hops, Imported: c.imported(), Workers: c.Threads, MemoryBudget: c.work(),

@@ -293,7 +293,10 @@ func (s *streams) exitCode(err error) int {
 	case err == nil:
 		return exitDone
 	case errors.As(err, &usage), errors.Is(err, cleaner.ErrOptions) && s.command != "shell":
-		s.fail(wording.Plain(err), strings.TrimSpace(s.program+" "+s.command)+" --help")
+		help := strings.TrimSpace(s.program+" "+s.command) + " --help"
+		if s.fail(wording.Plain(err), "help", help); s.log == nil {
+			s.sayError("Run %q for help.", help)
+		}
 		return exitUsage
 	case errors.Is(err, context.Canceled) && s.ctx.Err() != nil:
 		message := "interrupted"
@@ -303,10 +306,10 @@ func (s *streams) exitCode(err error) int {
 		} else if errors.As(err, &interruption) {
 			message += ": " + interruption.state
 		}
-		s.fail(message, "")
+		s.fail(message)
 		return exitInterrupted
 	}
-	s.fail(wording.Plain(err), "")
+	s.fail(wording.Plain(err))
 	if _, ok := errors.AsType[*verdictError](err); ok {
 		return exitVerdict
 	}

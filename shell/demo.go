@@ -70,7 +70,7 @@ func (c *demoCommand) Run(ctx context.Context, s *streams) error {
 	}
 	s.echo("clean", c.Dir)
 	clean := cleanCommand{DB: c.Dir, Seed: c.Seed, Preset: cleaner.PresetDefault, resources: c.resources}
-	err := withStore(c.Dir, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) error {
+	err := c.use(s, c.Dir, toWrite, func(store *kv.Store) error {
 		run, err := cleaner.Clean(ctx, store, clean.options(s))
 		if err != nil {
 			return err

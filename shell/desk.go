@@ -114,7 +114,7 @@ func (t *task) do(ctx context.Context, s *streams) *taskResult {
 			return same, nil
 		}
 	}
-	r, err := t.answer(s.tellingWaits(ctx), s.asked.store, s.progress.report(), to)
+	r, err := t.answer(s.tellingWaits(ctx), s.asked.store, s.progress.report, to)
 	r.Failure = failureOf(ctx, err)
 	if errors.Is(err, query.ErrNotConfirmed) {
 		r.Asks = asks
@@ -215,11 +215,11 @@ func (d *desk) do(ctx context.Context, t task, to prompt.Listener) (*taskResult,
 	}
 	t.Asks = to.Confirm != nil
 	for d.open == nil {
-		open := func() (*kv.Store, error) { return openToRead(d.dir, d.store()) }
+		how := toRead
 		if t.Writes || t.Review != nil { // which soon writes
-			open = func() (*kv.Store, error) { return openStore(d.dir, kv.Options{MemoryBudget: d.store()}) }
+			how = toWrite
 		}
-		h, a, err := d.acquire(ctx, d.s, d.dir, open, &request{Task: &t}, to.Out)
+		h, a, err := d.acquire(ctx, d.s, d.dir, how, &request{Task: &t}, to.Out)
 		if err != nil {
 			return nil, err
 		}
@@ -245,7 +245,7 @@ func (d *desk) do(ctx context.Context, t task, to prompt.Listener) (*taskResult,
 		d.used = time.Now()
 		d.idle.Reset(idleTime)
 	}()
-	return t.answer(d.s.tellingWaits(ctx), d.open.store, d.s.progress.report(), to)
+	return t.answer(d.s.tellingWaits(ctx), d.open.store, d.s.progress.report, to)
 }
 
 // Answer answers a statement.

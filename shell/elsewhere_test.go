@@ -22,7 +22,7 @@ import (
 func runText(t *testing.T, db string) map[string]any {
 	t.Helper()
 	var file map[string]any
-	must.Do(t, withStoreToRead(db, testMemory, func(store *kv.Store) error {
+	must.Do(t, withStore(db, kv.Options{MemoryBudget: testMemory, ReadOnly: true}, func(store *kv.Store) error {
 		return store.View(func(tx *kv.Tx) error {
 			run, err := cleaner.LastRun(tx)
 			if err != nil {

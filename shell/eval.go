@@ -105,7 +105,7 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 	case ofFiles:
 		err = c.evaluateFiles(ctx, opt, s)
 	default:
-		err = c.readStoreLong(s, c.DB, func(store *kv.Store) error { return c.measure(ctx, store, opt, s) })
+		err = c.use(s, c.DB, toReadLong, func(store *kv.Store) error { return c.measure(ctx, store, opt, s) })
 	}
 	if err != nil {
 		return leaving(wording.Advise(c.inFlags(err)), "nothing was written")
@@ -123,7 +123,7 @@ func (c *evalCommand) options(s *streams) (opt evaluate.Options, err error) {
 			Seed:         c.Seed,
 			Workers:      c.Threads,
 			MemoryBudget: c.work(),
-			Progress:     s.progress.report(),
+			Progress:     s.progress.report,
 			Notice:       s.notice,
 			OnStage:      s.stages.add,
 		},
@@ -195,7 +195,7 @@ func (c *evalCommand) evaluateFiles(ctx context.Context, opt evaluate.Options, s
 		return err
 	}
 	c.Splits = "" // they are in the store now
-	return withStoreToRead(db, c.store(), func(store *kv.Store) error { return c.measure(ctx, store, opt, s) })
+	return c.use(s, db, toRead, func(store *kv.Store) error { return c.measure(ctx, store, opt, s) })
 }
 
 // readInputs reads noise, splits and predictions from the files that flags name; predictions when their turn comes.

@@ -83,7 +83,7 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 	if c.Out == "-" {
 		on = print.ScreenOf(s.out)
 	}
-	err := c.readStoreLong(s, c.DB, func(store *kv.Store) error {
+	err := c.use(s, c.DB, toReadLong, func(store *kv.Store) error {
 		if err := c.checkScores(ctx, store, s); err != nil {
 			return err
 		}

@@ -62,10 +62,7 @@ func (c *gateCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	v := &gateVerdict{}
-	err := c.readStore(s, c.DB, func(store *kv.Store) error {
-		return store.View(func(tx *kv.Tx) error { return c.judge(ctx, tx, v, s) })
-	})
-	if err != nil {
+	if err := c.view(s, c.DB, func(tx *kv.Tx) error { return c.judge(ctx, tx, v, s) }); err != nil {
 		return err
 	}
 	if len(v.reasons) == 0 {
@@ -218,7 +215,7 @@ func (c *gateCommand) readBaseline(ctx context.Context, s *streams) (labels map[
 	}
 	labels = make(map[string]string)
 	size := int64(0)
-	return labels, files.EachRow(ctx, in, s.progress.report(), func(row table.Row) error {
+	return labels, files.EachRow(ctx, in, s.progress.report, func(row table.Row) error {
 		name, class := string(row.Fields[id]), string(row.Fields[label])
 		if size += rowOverhead + int64(len(name)+len(class)); size > c.work() {
 			return in.Errorf(row.Line, "", "a baseline of so many rows takes more than --memory %s allows", c.Memory)

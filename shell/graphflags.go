@@ -108,7 +108,7 @@ func (g *graphFiles) load(ctx context.Context, dir string, r files.Job) (kv.Stat
 // job is how files are read.
 func (s *streams) job(workers int, memory int64) files.Job {
 	return files.Job{
-		Workers: workers, Memory: memory, Progress: s.progress.report(), OnStage: s.stages.add,
+		Workers: workers, Memory: memory, Progress: s.progress.report, OnStage: s.stages.add,
 		Notice: s.notice, Caution: s.caution,
 	}
 }

@@ -96,7 +96,7 @@ func (h *host) work(ctx context.Context, j *holder.Job) (result []byte) {
 	s.follow(r.Messages)
 	defer s.asked.release()
 	if s.progress = s.newProgress(); r.Progress && s.log == nil {
-		s.progress.sent = j.Progress
+		s.progress.report = j.Progress
 	}
 	a := new(answer)
 	if r.Task != nil {
@@ -215,7 +215,7 @@ func (s *streams) ask(ctx context.Context, dir string, within time.Duration, r *
 		}
 		r.Inputs, r.Outputs = r.passing.inputs.names, r.passing.outputs.names
 	}
-	progress := s.progress.report()
+	progress := s.progress.report
 	r.Program, r.Progress, r.Messages = s.program, progress != nil, s.flags
 	r.In, r.Out, r.Err = *print.ScreenOf(s.in), *print.ScreenOf(s.out), *print.ScreenOf(s.err)
 	result, err := holder.Ask(ctx, dir, within, encoded(r), r.passing.files(), holder.Streams{

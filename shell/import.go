@@ -163,7 +163,7 @@ func (c *importCommand) report(stats kv.Stats, s *streams) error {
 func (c *importCommand) replace(ctx context.Context, s *streams) (err error) {
 	var stats kv.Stats
 	// A store that is open to read excludes writers, and closing it touches no file, wherever it has been moved to.
-	err = c.withStoreHeld(ctx, s, c.DB, func(old *kv.Store) error {
+	err = c.withStoreHeld(ctx, s, func(old *kv.Store) error {
 		if err := old.CheckOwnFiles(); err != nil {
 			return fmt.Errorf("%w: nothing is replaced: move it elsewhere first", err)
 		}
@@ -186,25 +186,21 @@ func (c *importCommand) replace(ctx context.Context, s *streams) (err error) {
 	return c.report(stats, s)
 }
 
-// withStoreHeld runs fn while a store is open to read, so that nobody can write to it.
-func (c *importCommand) withStoreHeld(ctx context.Context, s *streams, dir string, fn func(*kv.Store) error) error {
-	opened := false
-	opt := kv.Options{MemoryBudget: c.store(), ReadOnly: true}
-	err := c.untilFree(ctx, s, func(time.Duration) error {
-		hold := func(store *kv.Store) error {
-			opened = true
-			return fn(store)
-		}
-		err := withStoreToRead(dir, c.store(), func(*kv.Store) error { return nil }) // which mends one that crashed
-		if err == nil {
-			err = withStore(dir, opt, hold)
+// withStoreHeld runs fn while the store is open to read, so that nobody can write to it.
+func (c *importCommand) withStoreHeld(ctx context.Context, s *streams, fn func(*kv.Store) error) error {
+	var store *kv.Store
+	err := c.untilFree(ctx, s, func(time.Duration) (err error) {
+		if store, err = c.open(c.DB, toRead); err == nil && !store.ReadOnly() { // it had crashed, and is mended
+			if err = store.Close(); err == nil {
+				store, err = c.open(c.DB, toRead)
+			}
 		}
 		return err
 	})
-	if err != nil && !opened {
+	if err != nil {
 		return fmt.Errorf("only a store that nobody writes to can be replaced: %w", err)
 	}
-	return err
+	return errors.Join(fn(store), store.Close())
 }
 
 // addTo writes predictions, features and splits into a store that is there.
@@ -218,7 +214,7 @@ func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 		return usagef("import: nothing to import, want --nodes and --edges for a new store, or files for one that is there")
 	}
 	var parts []string
-	err := c.useStore(s, c.DB, int64(c.Memory), func(store *kv.Store) (err error) {
+	err := c.use(s, c.DB, toRebuild, func(store *kv.Store) (err error) {
 		parts, err = c.graph().Add(ctx, store, c.of(s.job(0, c.work())))
 		return err
 	})
@@ -248,7 +244,7 @@ func (c *importCommand) appendTo(ctx context.Context, s *streams) error {
 		return usagef("import: with --append, the rows of a .npy or .npz are those of --nodes: want that, or a table with id")
 	}
 	var added files.Appendage
-	err := c.useStore(s, c.DB, int64(c.Memory), func(store *kv.Store) (err error) {
+	err := c.use(s, c.DB, toRebuild, func(store *kv.Store) (err error) {
 		added, err = c.graph().Append(ctx, store, c.of(s.job(c.Threads, c.work())))
 		s.stages.end("append")
 		return err

@@ -20,7 +20,7 @@ func (c *importCommand) adopt(ctx context.Context, s *streams) error {
 		return usagef("import: --decisions go into a store that is there, and alone: import the rest before")
 	}
 	var adoption files.Adoption
-	err := c.useStore(s, c.DB, c.store(), func(store *kv.Store) (err error) {
+	err := c.use(s, c.DB, toWrite, func(store *kv.Store) (err error) {
 		adoption, err = files.Adopt(ctx, store, c.Decisions,
 			files.Adopting{Job: c.of(s.job(0, c.work())), Who: query.UserName(), Form: c.form()})
 		s.stages.end("decide")

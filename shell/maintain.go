@@ -44,8 +44,8 @@ func (*compactCommand) Help() string {
 }
 
 func (c *compactCommand) Run(ctx context.Context, s *streams) error {
-	err := c.useStore(s, c.DB, int64(c.Memory), func(store *kv.Store) error {
-		if err := store.Compact(ctx, s.progress.report()); err != nil {
+	err := c.use(s, c.DB, toRebuild, func(store *kv.Store) error {
+		if err := store.Compact(ctx, s.progress.report); err != nil {
 			return err
 		}
 		return index.Compact(ctx, store)
@@ -88,18 +88,16 @@ func (*drawCommand) Help() string {
 
 func (c *drawCommand) Run(ctx context.Context, s *streams) error {
 	var picture string
-	err := c.readStore(s, c.DB, func(store *kv.Store) error {
-		return store.View(func(tx *kv.Tx) error {
-			v, err := nodeOf(tx, c.ID)
-			if err != nil {
-				return fmt.Errorf("draw: %w", err)
-			}
-			d, err := survey.Read(ctx, tx, v, survey.Guess(tx), ops.Options{Workers: c.Threads, MemoryBudget: c.work()})
-			if err == nil {
-				picture = d.Ego.SVG()
-			}
-			return err
-		})
+	err := c.view(s, c.DB, func(tx *kv.Tx) error {
+		v, err := nodeOf(tx, c.ID)
+		if err != nil {
+			return fmt.Errorf("draw: %w", err)
+		}
+		d, err := survey.Read(ctx, tx, v, survey.Guess(tx), ops.Options{Workers: c.Threads, MemoryBudget: c.work()})
+		if err == nil {
+			picture = d.Ego.SVG()
+		}
+		return err
 	})
 	if err != nil {
 		return c.inFlags(err)

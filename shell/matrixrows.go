@@ -138,7 +138,7 @@ func (c *exportCommand) writeArray(
 	features, err := cleaner.Features(ctx, tx, hops, ops.Options{
 		MemoryBudget: c.work(),
 		Workers:      c.Threads,
-		Progress:     s.progress.report(),
+		Progress:     s.progress.report,
 		OnStage:      s.stages.add,
 	})
 	if errors.Is(err, kv.ErrNotFound) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
@@ -44,13 +45,15 @@ func inUTC(_ []string, a slog.Attr) slog.Attr {
 
 // newProgress shows how far a command is, as the flags want it.
 func (m *messages) newProgress() *progress {
-	switch {
+	p := &progress{}
+	switch file, ok := m.err.(*os.File); {
 	case m.flags.Quiet:
-		return &progress{}
 	case m.log != nil:
-		return &progress{log: m.log}
+		p.report = func(stage string, done, total int64) { p.write(m.log, stage, done, total) }
+	case ok && print.IsTerminal(file):
+		p.out, p.report = file, p.show
 	}
-	return newProgress(m.err)
+	return p
 }
 
 // tell writes a message, also if notes are not wanted. Attributes are for logs alone: the text has them too.
@@ -92,20 +95,12 @@ func (s *streams) sayError(format string, args ...any) {
 	s.tell(slog.LevelError, fmt.Sprintf(format, args...))
 }
 
-// fail tells why the program ends, and which command line has help, if any. A log has no name of the program, and both
-// in one message.
-func (s *streams) fail(text, help string) {
-	switch {
-	case s.log == nil:
-		s.sayError("%s: %s", s.program, text)
-		if help != "" {
-			s.sayError("Run %q for help.", help)
-		}
-	case help != "":
-		s.tell(slog.LevelError, text, "help", help)
-	default:
-		s.tell(slog.LevelError, text)
+// fail tells why the program ends. A log has no name of the program. Attributes are for logs.
+func (s *streams) fail(text string, attributes ...any) {
+	if s.log == nil {
+		text = s.program + ": " + text
 	}
+	s.tell(slog.LevelError, text, attributes...)
 }
 
 // longestAnswer bounds the line that answers a question, in bytes.

@@ -77,16 +77,6 @@ func withStore(dir string, opt kv.Options, fn func(*kv.Store) error) (err error)
 	return fn(store)
 }
 
-// withStoreToRead is withStore for reading alone.
-func withStoreToRead(dir string, memory int64, fn func(*kv.Store) error) (err error) {
-	store, err := openToRead(dir, memory)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	return fn(store)
-}
-
 // openToRead opens a store to read it. Several processes may do so at once. A store that was not closed properly is
 // opened for writing, which repairs it. Where it cannot be written to, the error is that of opening it to read, with
 // the reason.
@@ -105,37 +95,38 @@ func openToRead(dir string, memory int64) (*kv.Store, error) {
 	return store, err
 }
 
-// openToReadLong opens a store to read it for long. It is opened for writing if that can be, so that this process
-// answers others that want to write meanwhile.
-func openToReadLong(dir string, memory int64) (*kv.Store, error) {
-	if store, err := openStore(dir, kv.Options{MemoryBudget: memory}); err == nil {
-		return store, nil
+// An access is how a command opens a store.
+type access int
+
+const (
+	toRead     access = iota // for a moment
+	toReadLong               // for writing if that can be, so that this process answers others that want to write meanwhile
+	toWrite
+	toRebuild // the store itself does the work, with all of the memory
+)
+
+// open opens a store. It asks no holder.
+func (c *resources) open(dir string, how access) (*kv.Store, error) {
+	opt := kv.Options{MemoryBudget: c.store()}
+	switch how {
+	case toRead:
+		return openToRead(dir, c.store())
+	case toReadLong:
+		if store, err := openStore(dir, opt); err == nil {
+			return store, nil
+		}
+		return openToRead(dir, c.store())
+	case toRebuild:
+		opt.MemoryBudget = int64(c.Memory)
 	}
-	return openToRead(dir, memory)
+	return openStore(dir, opt)
 }
 
-// useStore runs fn with a store that is open for writing. If another process holds the store and answers, that process
-// runs the command, and the error is an *answeredError. While fn runs, this process answers others.
-func (c *resources) useStore(s *streams, dir string, memory int64, fn func(*kv.Store) error) error {
-	open := func() (*kv.Store, error) { return openStore(dir, kv.Options{MemoryBudget: memory}) }
-	return c.useOpening(s, dir, open, true, fn)
-}
-
-// readStore is useStore for commands that read for a moment.
-func (c *resources) readStore(s *streams, dir string, fn func(*kv.Store) error) error {
-	open := func() (*kv.Store, error) { return openToRead(dir, c.store()) }
-	return c.useOpening(s, dir, open, false, fn)
-}
-
-// readStoreLong is useStore for commands that read for long.
-func (c *resources) readStoreLong(s *streams, dir string, fn func(*kv.Store) error) error {
-	open := func() (*kv.Store, error) { return openToReadLong(dir, c.store()) }
-	return c.useOpening(s, dir, open, false, fn)
-}
-
-func (c *resources) useOpening(s *streams, dir string, open func() (*kv.Store, error), writes bool, fn func(*kv.Store) error) (err error) {
+// use runs fn with an open store. If another process holds the store and answers, that process runs the command, and
+// the error is an *answeredError. While fn runs with a store that is open for writing, this process answers others.
+func (c *resources) use(s *streams, dir string, how access, fn func(*kv.Store) error) (err error) {
 	if s.asked != nil {
-		if err := s.asked.allow(writes); err != nil {
+		if err := s.asked.allow(how >= toWrite); err != nil {
 			return err
 		}
 		return fn(s.asked.store)
@@ -143,7 +134,7 @@ func (c *resources) useOpening(s *streams, dir string, open func() (*kv.Store, e
 	r := &request{Args: s.args}
 	// Behind fn: a named pipe that was opened for another process stays open while fn opens it again.
 	defer func() { err = errors.Join(err, r.passing.close()) }()
-	h, answer, err := c.acquire(s.ctx, s, dir, open, r, s.out)
+	h, answer, err := c.acquire(s.ctx, s, dir, how, r, s.out)
 	if err != nil {
 		return err
 	}
@@ -161,10 +152,10 @@ func (c *resources) useOpening(s *streams, dir string, open func() (*kv.Store, e
 // acquire opens a store, or has the process that holds it do a request. It returns the store, or else the answer. If
 // the holder does not answer, acquire waits as long as --wait allows.
 func (c *resources) acquire(
-	ctx context.Context, s *streams, dir string, open func() (*kv.Store, error), r *request, out io.Writer,
+	ctx context.Context, s *streams, dir string, how access, r *request, out io.Writer,
 ) (h *holding, a *answer, err error) {
 	err = c.untilFree(ctx, s, func(left time.Duration) error {
-		store, err := open()
+		store, err := c.open(dir, how)
 		if err == nil {
 			h, err = s.hold(dir, store)
 			return err
@@ -224,4 +215,9 @@ type answeredError struct{ code int }
 
 func (e *answeredError) Error() string {
 	return fmt.Sprintf("the process that holds the store ran the command, with exit code %d", e.code)
+}
+
+// view runs fn with a snapshot of a store that it reads for a moment.
+func (c *resources) view(s *streams, dir string, fn func(*kv.Tx) error) error {
+	return c.use(s, dir, toRead, func(store *kv.Store) error { return store.View(fn) })
 }

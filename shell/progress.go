@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -20,11 +19,10 @@ import (
 )
 
 // A progress shows how far the stage of a long command is, with its rate and the time left, if standard error is a
-// terminal, or logs it. Its zero value, and nil, show nothing.
+// terminal, or logs it. Its zero value shows nothing.
 type progress struct {
-	out  io.Writer    // the terminal; nil if there is none
-	sent kv.Progress  // sends progress to the process that shows it; nil if none does
-	log  *slog.Logger // has a message for progress now and then; nil: there is none
+	report kv.Progress // is handed down; nil: nothing is shown
+	out    io.Writer   // the terminal; nil if there is none
 
 	mu    sync.Mutex
 	stage string
@@ -33,34 +31,11 @@ type progress struct {
 	bar   *progressbar.ProgressBar
 }
 
-func newProgress(errOut io.Writer) *progress {
-	file, ok := errOut.(*os.File)
-	if !ok || !term.IsTerminal(int(file.Fd())) {
-		return &progress{}
-	}
-	return &progress{out: file}
-}
-
-// report is the Progress that commands hand down, nil if nothing is shown.
-func (p *progress) report() kv.Progress {
-	switch {
-	case p == nil:
-		return nil
-	case p.sent != nil:
-		return p.sent
-	case p.log != nil:
-		return p.write
-	case p.out == nil:
-		return nil
-	}
-	return p.show
-}
-
 // logEvery is the time between two messages for the progress of a stage.
 const logEvery = time.Second
 
 // write logs the beginning and the end of a stage, and its progress every second.
-func (p *progress) write(stage string, done, total int64) {
+func (p *progress) write(log *slog.Logger, stage string, done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
@@ -72,7 +47,7 @@ func (p *progress) write(stage string, done, total int64) {
 	if total > 0 {
 		attributes = append(attributes, "total", total)
 	}
-	p.log.Info("progress", attributes...)
+	log.Info("progress", attributes...)
 }
 
 func (p *progress) show(stage string, done, total int64) {
@@ -109,9 +84,6 @@ func countsBytes(stage string) bool {
 
 // clear takes the bar off the terminal, so that a line can be printed there.
 func (p *progress) clear() {
-	if p == nil {
-		return
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.erase()
@@ -127,7 +99,7 @@ func (p *progress) erase() {
 // draw gives up the bar if it cannot be drawn: it is for show, and the command goes on without it.
 func (p *progress) draw(err error) {
 	if err != nil {
-		p.bar, p.out = nil, nil
+		p.bar, p.out = nil, io.Discard
 	}
 }
 

@@ -40,7 +40,7 @@ func (c *removeCommand) Run(ctx context.Context, s *streams) error {
 	}
 	ctx = stream.WithInput(ctx, s.in)
 	var stats kv.Stats
-	err := c.useStore(s, c.DB, int64(c.Memory), func(store *kv.Store) (err error) {
+	err := c.use(s, c.DB, toRebuild, func(store *kv.Store) (err error) {
 		stats, err = files.Remove(ctx, store, c.Nodes, c.Edges, c.of(s.job(0, c.work())))
 		return err
 	})

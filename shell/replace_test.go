@@ -17,7 +17,7 @@ func TestReplaceHoldsTheStore(t *testing.T) {
 	mustRun(t, "import", "real", "--nodes", "nodes.csv", "--edges", "edges.csv")
 	must.Do(t, os.Symlink("real", "g"))
 	id := storeID(t, "real")
-	must.Do(t, new(importCommand).withStoreHeld(t.Context(), nil, "real", func(*kv.Store) error {
+	must.Do(t, (&importCommand{DB: "real"}).withStoreHeld(t.Context(), nil, func(*kv.Store) error {
 		if _, err := openStore("real", kv.Options{MemoryBudget: 1}); !errors.Is(err, kv.ErrLocked) {
 			t.Errorf("a writer while the store is being replaced: got %v, want it locked", err)
 		}
@@ -86,7 +86,7 @@ func TestReplaceRecovers(t *testing.T) {
 
 func storeID(t testing.TB, dir string) (id string) {
 	t.Helper()
-	must.Do(t, withStoreToRead(dir, 0, func(store *kv.Store) error {
+	must.Do(t, withStore(dir, kv.Options{MemoryBudget: testMemory, ReadOnly: true}, func(store *kv.Store) error {
 		id = store.ID()
 		return nil
 	}))

@@ -135,16 +135,3 @@ func (b byteSize) String() string {
 	}
 	return strconv.FormatInt(int64(b), 10) + " bytes"
 }
-
-// A positive is a flag that takes a whole number from 1; 0 is one that is not given.
-type positive int
-
-// UnmarshalText reads a number for the command line.
-func (p *positive) UnmarshalText(text []byte) error {
-	n, err := strconv.Atoi(string(text))
-	if err != nil || n < 1 {
-		return fmt.Errorf("got %q, want a whole number from 1", text)
-	}
-	*p = positive(n)
-	return nil
-}

@@ -103,7 +103,7 @@ func (c *reviewCommand) check() error {
 
 // browse serves the page until Ctrl-C.
 func (c *reviewCommand) browse(ctx context.Context, s *streams) error {
-	return c.useStore(s, c.DB, c.store(), func(store *kv.Store) (err error) {
+	return c.use(s, c.DB, toWrite, func(store *kv.Store) (err error) {
 		page, err := c.serve(ctx, store, web.Options{
 			Name: c.DB, Where: c.Where, KeepScores: c.NoRescore,
 			Query: query.Options{Who: c.name(), Workers: c.Threads, MemoryBudget: c.work()},
@@ -151,12 +151,12 @@ func (r reviewer) Validate() error {
 
 // auditCommand shows labels that chance chose, one at a time, and tells how many labels are wrong.
 type auditCommand struct {
-	DB     string   `arg:"" name:"DB" help:"Directory of the store."`
-	Size   positive `placeholder:"N" help:"Draw N labels in all. Default: 50, or as many as are drawn."`
-	Seed   uint64   `default:"${seed}" placeholder:"S" help:"Seed of the first draw. Default: ${seed}."`
-	For    string   `placeholder:"PROMISE" help:"Draw labels of the list that keeps this promise, such as 'fdr 0.1' or 'trusted fdr 0.05'. --size is their number."`
-	Draws  string   `file:"write" placeholder:"FILE" help:"Write id and label of the open draws to this file, such as draws.csv or draws.parquet, and ask nobody. -: standard output."`
-	Format string   `enum:"text,json" default:"text" help:"json: print where the audit stands, and ask nobody."`
+	DB     string `arg:"" name:"DB" help:"Directory of the store."`
+	Size   *int   `placeholder:"N" help:"Draw N labels in all. Default: 50, or as many as are drawn."`
+	Seed   uint64 `default:"${seed}" placeholder:"S" help:"Seed of the first draw. Default: ${seed}."`
+	For    string `placeholder:"PROMISE" help:"Draw labels of the list that keeps this promise, such as 'fdr 0.1' or 'trusted fdr 0.05'. --size is their number."`
+	Draws  string `file:"write" placeholder:"FILE" help:"Write id and label of the open draws to this file, such as draws.csv or draws.parquet, and ask nobody. -: standard output."`
+	Format string `enum:"text,json" default:"text" help:"json: print where the audit stands, and ask nobody."`
 	person
 	resources
 }
@@ -183,20 +183,21 @@ You can leave at any time and continue later, with several people. An answer is 
 }
 
 func (c *auditCommand) Run(ctx context.Context, s *streams) (err error) {
-	if c.Size > cleaner.MostAuditDraws {
-		return usagef("--size %d: want at most %d", c.Size, cleaner.MostAuditDraws)
+	size, most := orZero(c.Size), cleaner.MostAuditDraws
+	if c.For != "" {
+		most = cleaner.MostListDraws
+	}
+	if c.Size != nil && (size < 1 || size > most) {
+		return usagef("--size %d: want 1 to %d", size, most)
 	}
 	if c.Draws != "" && c.Format == "json" {
 		return usagef("--draws and --format json are two answers: want one of them")
 	}
-	sample := review.Sample{Size: int(c.Size), First: query.DefaultDraws, Seed: c.Seed}
+	sample := review.Sample{Size: size, First: query.DefaultDraws, Seed: c.Seed}
 	if c.For != "" {
 		promise, err := query.ParsePromise(c.For)
 		if err != nil {
 			return usagef("--for: %v", err)
-		}
-		if c.Size > cleaner.MostListDraws {
-			return usagef("--size %d: want at most %d with --for", c.Size, cleaner.MostListDraws)
 		}
 		sample.For = &promise
 	}

@@ -51,44 +51,42 @@ func (c *scoreCommand) Run(ctx context.Context, s *streams) error {
 	if err := c.Format.Check(screen); err != nil {
 		return usagef("score: %v", err)
 	}
-	err := c.readStore(s, c.DB, func(store *kv.Store) error {
-		return store.View(func(tx *kv.Tx) error {
-			if _, err := query.LastRun(tx); err != nil {
-				return err
-			}
-			nodes, err := c.find(ctx, tx, s)
-			if err != nil {
-				return err
-			}
-			unscored, predicted, first := 0, 0, ""
-			rows := func(yield func([]kv.Value, error) bool) {
-				opt := ops.Options{MemoryBudget: c.work(), Workers: c.Threads, Progress: s.progress.report()}
-				for score, err := range cleaner.Scores(ctx, tx, nodes, opt) {
-					if score.Predicted {
-						predicted++
-					}
-					if score.Lack != "" {
-						unscored++
-						first = cmp.Or(first, query.Quote(score.ID)+": "+score.Lack)
-					}
-					var row []kv.Value
-					if err == nil {
-						row, err = scoreRow(tx, score)
-					}
-					if !yield(row, err) || err != nil {
-						return
-					}
+	err := c.view(s, c.DB, func(tx *kv.Tx) error {
+		if _, err := query.LastRun(tx); err != nil {
+			return err
+		}
+		nodes, err := c.find(ctx, tx, s)
+		if err != nil {
+			return err
+		}
+		unscored, predicted, first := 0, 0, ""
+		rows := func(yield func([]kv.Value, error) bool) {
+			opt := ops.Options{MemoryBudget: c.work(), Workers: c.Threads, Progress: s.progress.report}
+			for score, err := range cleaner.Scores(ctx, tx, nodes, opt) {
+				if score.Predicted {
+					predicted++
+				}
+				if score.Lack != "" {
+					unscored++
+					first = cmp.Or(first, query.Quote(score.ID)+": "+score.Lack)
+				}
+				var row []kv.Value
+				if err == nil {
+					row, err = scoreRow(tx, score)
+				}
+				if !yield(row, err) || err != nil {
+					return
 				}
 			}
-			_, err = print.RenderOn(s.out, query.NewResult(nowColumns(tx), rows), c.Format, screen)
-			if unscored > 0 {
-				s.caution(fmt.Sprintf("%s no score, such as %s", wording.Count(unscored, "node has", "nodes have"), first))
-			}
-			if err == nil && predicted > 0 {
-				s.say("%s without stored predictions predicted by the kept classifier", wording.Nodes(predicted))
-			}
-			return err
-		})
+		}
+		_, err = print.RenderOn(s.out, query.NewResult(nowColumns(tx), rows), c.Format, screen)
+		if unscored > 0 {
+			s.caution(fmt.Sprintf("%s no score, such as %s", wording.Count(unscored, "node has", "nodes have"), first))
+		}
+		if err == nil && predicted > 0 {
+			s.say("%s without stored predictions predicted by the kept classifier", wording.Nodes(predicted))
+		}
+		return err
 	})
 	return c.inFlags(err)
 }
@@ -97,7 +95,7 @@ func (c *scoreCommand) Run(ctx context.Context, s *streams) error {
 func (c *scoreCommand) find(ctx context.Context, tx *kv.Tx, s *streams) (nodes []kv.NodeID, err error) {
 	if c.Nodes != "" {
 		return files.ReadNodes(stream.WithInput(ctx, s.in), tx, c.Nodes, files.Job{
-			Memory: c.work(), Progress: s.progress.report(), Notice: s.notice, Columns: c.Columns.of, Text: c.text(),
+			Memory: c.work(), Progress: s.progress.report, Notice: s.notice, Columns: c.Columns.of, Text: c.text(),
 		})
 	}
 	for _, id := range c.IDs {
@@ -167,9 +165,9 @@ If an audit has reached 25, 50, 100, … answers since then, all scores are adju
 
 func (c *rescoreCommand) Run(ctx context.Context, s *streams) error {
 	var done *cleaner.Rescoring
-	err := c.useStore(s, c.DB, c.store(), func(store *kv.Store) (err error) {
+	err := c.use(s, c.DB, toWrite, func(store *kv.Store) (err error) {
 		done, err = cleaner.Rescore(ctx, store, cleaner.RescoreOptions{
-			Full: c.Full, Workers: c.Threads, MemoryBudget: c.work(), Progress: s.progress.report(), OnStage: s.stages.add, Notice: s.notice,
+			Full: c.Full, Workers: c.Threads, MemoryBudget: c.work(), Progress: s.progress.report, OnStage: s.stages.add, Notice: s.notice,
 		})
 		return err
 	})

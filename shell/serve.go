@@ -48,7 +48,7 @@ func (c *serveCommand) Run(ctx context.Context, s *streams) (err error) {
 	}
 	var store *kv.Store
 	err = c.untilFree(ctx, s, func(time.Duration) (err error) {
-		store, err = openStore(c.DB, kv.Options{MemoryBudget: c.store()})
+		store, err = c.open(c.DB, toWrite)
 		return err
 	})
 	if err != nil {

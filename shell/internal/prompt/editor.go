@@ -25,9 +25,9 @@ const (
 func (s *session) converse(ctx context.Context) error {
 	s.opt.Note(`Begin with clean, audit and suspects limit 20. Type .help for help, Ctrl-D to leave.`)
 	edit := s.newEditor()
-	interrupts := make(chan os.Signal, 1)
-	signal.Notify(interrupts, os.Interrupt)
-	defer signal.Stop(interrupts)
+	between := make(chan os.Signal, 1) // statements, where there is nothing to interrupt
+	signal.Notify(between, os.Interrupt)
+	defer signal.Stop(between)
 	for {
 		text, err := edit.read(ctx)
 		switch {
@@ -42,9 +42,9 @@ func (s *session) converse(ctx context.Context) error {
 		case err != nil:
 			return err
 		}
-		err = untilInterrupted(ctx, interrupts, func(ctx context.Context) error {
-			return s.runScript(ctx, strings.NewReader(text), "")
-		})
+		statement, stop := signal.NotifyContext(ctx, os.Interrupt)
+		err = s.runScript(statement, strings.NewReader(text), "")
+		stop()
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -54,29 +54,6 @@ func (s *session) converse(ctx context.Context) error {
 			return err
 		}
 	}
-}
-
-// untilInterrupted runs statements under a context that the next interrupt ends.
-func untilInterrupted(ctx context.Context, interrupts <-chan os.Signal, run func(context.Context) error) error {
-	select {
-	case <-interrupts: // at the prompt, where there was nothing to interrupt
-	default:
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	end := make(chan struct{})
-	go func() {
-		defer close(end)
-		select {
-		case <-interrupts:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	defer func() {
-		cancel()
-		<-end
-	}()
-	return run(ctx)
 }
 
 // errDropped is Ctrl-C at the prompt.

@@ -167,7 +167,7 @@ type frame struct {
 func (s *Server) frame(r *http.Request, a answer) frame {
 	f := frame{
 		Page: a.page, Title: a.title, Store: s.Name, Who: s.Query.Who, ReadOnly: s.ReadOnly, Problem: a.problem,
-		Where: s.whereOf(r), List: s.listing("suspects"), View: a.view, Progress: s.latestProgress(r.Context(), false),
+		Where: s.whereOf(r), List: s.listing("suspects"), View: a.view, Progress: s.progress.last.Load(),
 	}
 	switch a.page {
 	case auditPage:

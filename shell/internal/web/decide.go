@@ -60,14 +60,11 @@ func (s *Server) decision(r *http.Request) (kind decide.Kind, label string, err 
 func (s *Server) decide(r *http.Request) (answer, error) {
 	id, isBlind := r.PostFormValue("id"), r.PostFormValue("back") == auditPage
 	kind, label, err := s.decision(r)
-	if err := cmp.Or(s.checkWritable(), err, checkWhy(r.PostFormValue("why"))); err != nil {
+	if err := cmp.Or(s.checkWritable(), err); err != nil {
 		return answer{}, err
 	}
 	seen, err := decodeView(r.PostFormValue("seen"))
 	if err != nil {
-		return answer{}, err
-	}
-	if err := s.snapshot(func(tx *kv.Tx) error { _, err := s.find(tx, id); return err }); err != nil {
 		return answer{}, err
 	}
 	reply := survey.Reply{ID: id, Kind: kind, Label: label, Why: r.PostFormValue("why"), Seen: seen}
@@ -115,14 +112,6 @@ func (s *Server) inTurn(fn func() error) error {
 	return fn()
 }
 
-// checkWhy refuses a reason before anybody is asked to confirm what it is for.
-func checkWhy(why string) error {
-	if len(why) > decide.MaxWhy || strings.ContainsFunc(why, decide.IsControl) {
-		return badRequest("The reason has control characters, or more than %d bytes.", decide.MaxWhy)
-	}
-	return nil
-}
-
 // undo takes back what a page names as the last: a step of decisions, or a skip. If it is not the last any more,
 // nothing is taken back.
 func (s *Server) undo(r *http.Request) (a answer, err error) {
@@ -156,7 +145,7 @@ var errNotLast = refuse(http.StatusConflict, "Nothing is taken back: this was no
 // many asks about a decision on the nodes that were selected in a list: it is a statement.
 func (s *Server) many(r *http.Request) (answer, error) {
 	kind, label, err := s.decision(r)
-	if err := cmp.Or(s.checkWritable(), err, checkWhy(r.PostFormValue("why"))); err != nil {
+	if err := cmp.Or(s.checkWritable(), err); err != nil {
 		return answer{}, err
 	}
 	ids := r.PostForm["ids"]

@@ -52,6 +52,7 @@
     } finally {
       acting = false;
       hold();
+      count();
     }
   }
 
@@ -77,8 +78,7 @@
     else target.click();
   });
 
-  // Others decide too.
-  setInterval(async () => {
+  async function count() {
     if (document.hidden || acting || !$('#progress')) return;
     try {
       const { fresh } = await page('progress');
@@ -87,7 +87,9 @@
     } catch (error) {
       fail(error.message);
     }
-  }, 3000);
+  }
 
+  setInterval(count, 3000); // others decide too
+  count();
   hold();
 })();

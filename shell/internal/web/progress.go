@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -34,56 +33,31 @@ func (p *progress) IsAudited() bool { return !math.IsNaN(p.Expected) }
 
 // A counter keeps the progress until the store changes: counting takes long in a large store.
 type counter struct {
-	last atomic.Pointer[progress]
-	long atomic.Bool // it takes longer than somebody waits for a page
-
-	counting sync.Mutex // one count at a time
-	commit   uint64     // that last is of; of counting
+	last     atomic.Pointer[progress] // nil: none is known
+	counting sync.Mutex               // one count at a time
+	commit   uint64                   // that last is of; of counting
 }
 
-// pageWait is how long a page waits for its counts.
-const pageWait = 100 * time.Millisecond
-
-// latestProgress is the progress as of now where counting is quick, and else the last that is known; nil if there is
-// none. A patient caller waits.
-func (s *Server) latestProgress(ctx context.Context, patient bool) *progress {
+// showProgress counts, for the script of a page. Pages do not wait for it, and show the last that is known.
+func (s *Server) showProgress(r *http.Request) (answer, error) {
 	c := &s.progress
-	if patient {
-		c.counting.Lock()
-	} else if c.long.Load() || !c.counting.TryLock() {
-		return c.last.Load()
-	}
+	c.counting.Lock()
 	defer c.counting.Unlock()
-	within := ctx
-	if !patient {
-		var stop context.CancelFunc
-		within, stop = context.WithTimeout(ctx, pageWait)
-		defer stop()
-	}
-	var now *progress
-	commit := uint64(0)
-	err := s.snapshot(func(tx *kv.Tx) (err error) {
-		if commit, err = tx.LastCommit(); err == nil && (commit != c.commit || c.last.Load() == nil) {
-			now, err = countProgress(within, tx)
+	err := s.snapshot(func(tx *kv.Tx) error {
+		commit, err := tx.LastCommit()
+		if err != nil || commit == c.commit && c.last.Load() != nil {
+			return err
+		}
+		now, err := countProgress(r.Context(), tx)
+		if err == nil {
+			c.last.Store(now)
+			c.commit = commit
 		}
 		return err
 	})
-	switch {
-	case ctx.Err() != nil:
-	case within.Err() != nil:
-		c.long.Store(true)
-	case err != nil:
+	if err != nil && r.Context().Err() == nil {
 		c.last.Store(&progress{Problem: sentence(err)})
-	case now != nil:
-		c.last.Store(now)
-		c.commit = commit
 	}
-	return c.last.Load()
-}
-
-// showProgress counts, for a page that asks again and again.
-func (s *Server) showProgress(r *http.Request) (answer, error) {
-	s.latestProgress(r.Context(), true)
 	return answer{page: "progress", title: "Progress"}, r.Context().Err()
 }
 

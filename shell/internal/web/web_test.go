@@ -262,14 +262,14 @@ func TestDecideRefuses(t *testing.T) {
 		status                         int
 		want                           string
 	}{
-		{"none", "accept", "", "", seen, 404, "No node has the id &#39;none&#39;"},
+		{"none", "accept", "", "", seen, 404, "was removed meanwhile"},
 		{"p4", "maybe", "", "", seen, 400, "want accept, reject"},
 		{"p4", "relabel", "", "", seen, 400, "No label is named"},
 		{"p4", "relabel", "Theorie", "", seen, 404, "No class is named"},
 		{"p4", "relabel", "e", "", seen, 404, "3 classes match"},
 		{"p4", "accept", "", "", "", 400, "field seen"},
 		{"p4", "accept", "", "", "eyJMYWJlbCI6IlgifQ==", 409, "Not saved: p4 has changed"},
-		{"p4", "accept", "", strings.Repeat("x", decide.MaxWhy+1), seen, 400, "more than 4096 bytes"},
+		{"p4", "accept", "", strings.Repeat("x", decide.MaxWhy+1), seen, 400, "Why has 4097 bytes, want at most 4096"},
 		{"p4", "accept", "", "\x00", seen, 400, "control characters"},
 		{"p4", "accept", "", strings.Repeat("x", maxBody), seen, 413, "too large"},
 		{"p4", "accept", "\xff", "", seen, 400, "is not UTF-8"},
@@ -544,7 +544,6 @@ func TestProgress(t *testing.T) {
 	exec(t, store, "bob", "accept p4")
 	page(`<b id="reviewed">3</b> of 3 reviewed`, `<b>1</b> <a href="review?where=disputed">disputed</a>`, `<b>1</b> <a href="ask?statement=nodes`)
 	c.server.progress.last.Store(nil)
-	c.server.progress.long.Store(true)
 	if _, text := c.get("/review"); !strings.Contains(text, "Counting …") {
 		t.Errorf("where counting takes long, a page waits for it: %s", text)
 	}
@@ -577,7 +576,7 @@ func TestReadOnly(t *testing.T) {
 func TestWithoutARun(t *testing.T) {
 	c := serve(t, papers.Loaded(t), nil)
 	b := c.browser()
-	for _, path := range []string{"/ask?statement=nodes", "/ask?statement=history", "/node?id=p4", "/progress"} {
+	for _, path := range []string{"/progress", "/ask?statement=nodes", "/ask?statement=history", "/node?id=p4"} {
 		if status, text := b.get(path); status != 200 || !strings.Contains(text, "no scores yet") {
 			t.Errorf("%s: got %d, %.3000s", path, status, text)
 		}
