@@ -191,35 +191,19 @@ func (s *streams) run(args []string) int {
 	return s.exitCode(err)
 }
 
-// grammar is the part of the grammar that a parser of some arguments needs: the command that they begin with; the names
-// of commands for a lone --help; nothing for a lone --version. A parser of all commands takes longer to make than many
-// a command takes.
+// grammar is the part of the grammar that a parser of some arguments needs: the command that they begin with, or all. A
+// parser of all commands takes longer to make than many a command takes.
 func (c *commandLine) grammar(args []string) (grammar any, commands []kong.Option) {
-	lone := ""
-	if len(args) == 1 {
-		lone = args[0]
-	}
-	if lone == "--version" {
-		return &c.commonFlags, nil
-	}
 	fields := reflect.ValueOf(c).Elem()
 	for i := range fields.NumField() {
 		field := fields.Type().Field(i)
-		if _, command := field.Tag.Lookup("cmd"); !command {
-			continue
-		}
-		name, help := strings.ToLower(field.Name), field.Tag.Get("help")
-		switch {
-		case lone == "--help" || lone == "-h":
-			commands = append(commands, kong.DynamicCommand(name, help, "", new(struct{})))
-		case len(args) > 0 && name == args[0]:
-			return &c.commonFlags, []kong.Option{kong.DynamicCommand(name, help, "", fields.Field(i).Addr().Interface())}
+		name := strings.ToLower(field.Name)
+		if _, command := field.Tag.Lookup("cmd"); command && len(args) > 0 && name == args[0] {
+			one := kong.DynamicCommand(name, field.Tag.Get("help"), "", fields.Field(i).Addr().Interface())
+			return &c.commonFlags, []kong.Option{one}
 		}
 	}
-	if commands == nil {
-		return c, nil
-	}
-	return &c.commonFlags, commands
+	return c, nil
 }
 
 // parser parses command lines of a program of a name: those that begin as args, or all without args. It prints help to

@@ -160,7 +160,7 @@ func (j *askedJob) allow(writes bool) error {
 
 // answered are the commands whose work is done on a store that is open.
 var answered = []string{
-	"predict", "import", "remove", "estimate", "clean", "score", "rescore", "draw", "review", "gate", "eval", "export",
+	"audit", "predict", "import", "remove", "estimate", "clean", "score", "rescore", "draw", "review", "gate", "eval", "export",
 	"check", "backup", "compact",
 }
 
@@ -195,7 +195,7 @@ type request struct {
 	Progress     bool // is shown
 	Messages     messageFlags
 
-	passing *passing // nil before the files are opened
+	passing passing
 }
 
 // An answer is the outcome of a request.
@@ -208,9 +208,8 @@ type answer struct {
 // ask has the process that holds a store do a request, with the streams of this process, if it takes the job within a
 // time. The answer of a task goes to out. Its errors are those of holder.Ask.
 func (s *streams) ask(ctx context.Context, dir string, within time.Duration, r *request, out io.Writer) (*answer, error) {
-	if r.passing == nil && r.Args != nil {
-		var err error
-		if r.passing, err = s.pass(ctx); err != nil {
+	if r.passing.ctx == nil && r.Args != nil {
+		if err := r.passing.open(ctx, s); err != nil {
 			return nil, err
 		}
 		r.Inputs, r.Outputs = r.passing.inputs.names, r.passing.outputs.names

@@ -18,16 +18,6 @@ func saidBy(t *testing.T, known, args []string) string {
 	return out.String()
 }
 
-// TestLoneFlags compares the parsers for --help and --version alone with that of all commands.
-func TestLoneFlags(t *testing.T) {
-	for flag, part := range map[string]string{"--help": "\n  import ", "-h": "\n  import ", "--version": "graphcleaner "} {
-		got, want := saidBy(t, []string{flag}, []string{flag}), saidBy(t, nil, []string{flag})
-		if !strings.HasPrefix(want, strings.TrimSpace(got)) || !strings.Contains(got, part) { // the program ends after it
-			t.Errorf("%s: got\n%s\nwant\n%s", flag, got, want)
-		}
-	}
-}
-
 // TestOneCommand compares the parser that knows one command with that of all: both print the same help of it, and the
 // same errors.
 func TestOneCommand(t *testing.T) {

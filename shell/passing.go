@@ -28,18 +28,17 @@ func (p *passedFiles) add(name string, f *os.File) {
 }
 
 // A passing is the files that a command line names, opened for another process. A file that is written lies beside its
-// place until commit. That of a task is nil.
+// place until commit.
 type passing struct {
-	ctx             context.Context
+	ctx             context.Context // nil before the files are opened
 	inputs, outputs passedFiles
-	seen            map[string]bool // inputs
 	begun           map[string]*atomic.File
 	closers         []io.Closer
 }
 
-// pass opens the files that the command line names.
-func (s *streams) pass(ctx context.Context) (p *passing, err error) {
-	p = &passing{ctx: ctx, seen: make(map[string]bool), begun: make(map[string]*atomic.File)}
+// open opens the files that the command line names.
+func (p *passing) open(ctx context.Context, s *streams) (err error) {
+	p.ctx, p.begun = ctx, make(map[string]*atomic.File)
 	for _, value := range fileValues(s.arguments) {
 		if value.Name == "DB" {
 			continue
@@ -56,11 +55,11 @@ func (s *streams) pass(ctx context.Context) (p *passing, err error) {
 				err = p.write(path, value.Tag.Has("private"))
 			}
 			if err != nil {
-				return nil, errors.Join(err, p.close())
+				return err
 			}
 		}
 	}
-	return p, nil
+	return nil
 }
 
 // find opens all files that a name of an input stands for: whatever is looked at to find the table.
@@ -90,10 +89,9 @@ func (f finder) Stat(name string) (fs.FileInfo, error) {
 
 // read opens a file to be read.
 func (p *passing) read(name string) error {
-	if p.seen[name] {
+	if slices.Contains(p.inputs.names, name) {
 		return nil
 	}
-	p.seen[name] = true
 	f, err := stream.Open(p.ctx, name)
 	if err != nil {
 		return err
@@ -139,16 +137,13 @@ func (p *passing) write(name string, private bool) error {
 
 // files are all of them, inputs first.
 func (p *passing) files() []*os.File {
-	if p == nil {
-		return nil
-	}
 	return slices.Concat(p.inputs.open, p.outputs.open)
 }
 
 // commit puts the outputs of some names into place.
 func (p *passing) commit(names []string) (err error) {
 	for _, name := range names {
-		if p != nil && p.begun[name] != nil {
+		if p.begun[name] != nil {
 			err = errors.Join(err, p.begun[name].Commit())
 			delete(p.begun, name)
 		}
@@ -158,9 +153,6 @@ func (p *passing) commit(names []string) (err error) {
 
 // close closes the files. An output that was not put into place is gone.
 func (p *passing) close() (err error) {
-	if p == nil {
-		return nil
-	}
 	for _, o := range p.begun {
 		err = errors.Join(err, o.Discard())
 	}

@@ -8,13 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strconv"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
+	"github.com/graphcleaner/graphcleaner/shell/internal/prompt"
 	"github.com/graphcleaner/graphcleaner/shell/internal/review"
 	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/internal/web"
@@ -62,8 +62,8 @@ Without a terminal, decide with statements, as in the last example.
 }
 
 func (c *reviewCommand) Run(ctx context.Context, s *streams) (err error) {
-	if err := c.check(); err != nil {
-		return err
+	if !c.Web && (c.Addr != anyPort || c.NoOpen) {
+		return usagef("--addr and --no-open are for the page: want --web with them")
 	}
 	if err := query.CheckCondition(c.Where); err != nil {
 		return usagef("--where: %v", err)
@@ -73,32 +73,26 @@ func (c *reviewCommand) Run(ctx context.Context, s *streams) (err error) {
 	}
 	at := newDesk(s, &c.resources, c.DB, task{Who: c.name(), Rescores: !c.NoRescore})
 	defer func() { err = errors.Join(err, at.close()) }()
-	return s.review(ctx, review.Options{Do: at.review, Find: review.Find{Where: c.Where}, KeepScores: c.NoRescore})
+	_, err = s.review(ctx, at, review.Options{Find: review.Find{Where: c.Where}, KeepScores: c.NoRescore})
+	return err
 }
 
 // review has a person decide with keys, where there is a terminal.
-func (s *streams) review(ctx context.Context, opt review.Options) error {
+func (s *streams) review(ctx context.Context, at *desk, opt review.Options) (*cleaner.Audit, error) {
+	opt.Do, opt.Ask = at.review, func(ctx context.Context, statement string) error {
+		question := prompt.Question{Step: query.Step{Text: statement}, Screen: *print.ScreenOf(s.out)}
+		_, err := at.Answer(ctx, question, prompt.Listener{Out: s.out, Notice: s.notice})
+		return err
+	}
 	opt.Out, opt.Err, opt.Note = s.out, s.err, s.notice
 	if print.IsTerminal(s.in) && print.IsTerminal(s.out) {
 		opt.In = stream.NewReader(ctx, s.in)
 	}
-	summary, err := review.Run(ctx, opt)
-	if err != nil {
-		return leaving(err, "%s", summary)
+	summary, audit, err := review.Run(ctx, opt)
+	if err == nil {
+		s.say("%s", summary)
 	}
-	s.say("%s", summary)
-	return nil
-}
-
-// check refuses flags that do not go together.
-func (c *reviewCommand) check() error {
-	if c.Web {
-		return c.checkAddress()
-	}
-	if c.pageFlags != (pageFlags{Addr: anyPort}) || c.NoOpen {
-		return usagef("--addr and --no-open are for the page: want --web with them")
-	}
-	return nil
+	return audit, leaving(err, "%s", summary)
 }
 
 // browse serves the page until Ctrl-C.
@@ -201,62 +195,56 @@ func (c *auditCommand) Run(ctx context.Context, s *streams) (err error) {
 		}
 		sample.For = &promise
 	}
+	if c.Format == "json" || c.Draws != "" {
+		return c.write(ctx, s, sample)
+	}
 	at := newDesk(s, &c.resources, c.DB, task{Who: c.name()})
 	defer func() { err = errors.Join(err, at.close()) }()
-	if c.Format == "json" || c.Draws != "" {
-		if c.Format == "json" {
-			sample.First = 0
-		}
-		told, err := at.review(ctx, review.Step{Find: &review.Find{Audit: &sample}})
-		switch {
-		case err != nil:
-			return err
-		case c.Draws != "":
-			return c.writeDraws(s, told)
-		}
-		return json.NewEncoder(s.out).Encode(survey.ReportAudit(told.Audit))
-	}
-	err = s.review(ctx, review.Options{Do: at.review, Find: review.Find{Audit: &sample}, KeepScores: true})
-	if err != nil {
-		return err
-	}
-	told, err := at.review(ctx, review.Step{Find: &review.Find{Audit: &review.Sample{}}})
-	if err != nil || told.Audit.Look == 0 {
-		return err
-	}
-	if told.Audit.Behind {
-		if told, err = at.review(ctx, review.Step{Finish: true}); err != nil {
-			return leaving(c.inFlags(err), "the answers are kept; run audit again, and the scores follow them")
-		}
-		for _, notice := range told.Notices {
-			s.notice(notice)
-		}
-	}
-	s.sayNext("review", c.DB)
-	return nil
-}
-
-// writeDraws writes the open draws, in the form that the name of the file asks for.
-func (c *auditCommand) writeDraws(s *streams, told review.Result) error {
-	columns := []query.ColumnInfo{{Name: "id", Kind: told.IDKind}, {Name: "label", Kind: kv.KindString}}
-	var rows [][]kv.Value
-	for i, d := range told.Audit.Open(c.name()) {
-		id := kv.ValueOf(told.IDs[i])
-		if whole, err := strconv.ParseInt(told.IDs[i], 10, 64); err == nil && told.IDKind == kv.KindInt {
-			id = kv.ValueOf(whole)
-		}
-		rows = append(rows, []kv.Value{id, kv.ValueOf(d.Label)})
-	}
-	format, ok := print.OfFile(c.Draws)
-	if !ok {
-		format = print.FormatCSV
-	}
-	err := s.writeFile(c.Draws, func(w *bufio.Writer) error {
-		_, err := print.RenderOn(w, query.NewTable(columns, rows), format, &print.Screen{})
-		return err
-	})
-	if err == nil && c.Draws != "-" {
-		err = s.printf("%s to %s\n", wording.Count(int64(len(rows)), "open draw", "open draws"), c.Draws)
+	audit, err := s.review(ctx, at, review.Options{Find: review.Find{Audit: &sample}})
+	if err == nil && audit.Look > 0 {
+		s.sayNext("review", c.DB)
 	}
 	return err
+}
+
+// write writes where the audit stands, or the open draws in the form that the name of the file asks for.
+func (c *auditCommand) write(ctx context.Context, s *streams, sample review.Sample) error {
+	how := toWrite
+	if c.Format == "json" {
+		if sample.First = 0; !sample.Writes() {
+			how = toRead
+		}
+	}
+	var rows [][]kv.Value
+	err := c.use(s, c.DB, how, func(store *kv.Store) error {
+		audit, err := sample.Draw(ctx, store)
+		if err != nil {
+			return err
+		}
+		if c.Format == "json" {
+			return json.NewEncoder(s.out).Encode(survey.ReportAudit(audit))
+		}
+		return store.View(func(tx *kv.Tx) error {
+			for _, d := range audit.Open(c.name()) {
+				id, err := tx.Value(d.Node, "id")
+				if err != nil {
+					return err
+				}
+				rows = append(rows, []kv.Value{id, kv.ValueOf(d.Label)})
+			}
+			format, ok := print.OfFile(c.Draws)
+			if !ok {
+				format = print.FormatCSV
+			}
+			draws := query.NewTable([]query.ColumnInfo{idColumn(tx), {Name: "label", Kind: kv.KindString}}, rows)
+			return s.writeFile(c.Draws, func(w *bufio.Writer) error {
+				_, err := print.RenderOn(w, draws, format, &print.Screen{})
+				return err
+			})
+		})
+	})
+	if err != nil || c.Draws == "" || c.Draws == "-" {
+		return err
+	}
+	return s.printf("%s to %s\n", wording.Count(int64(len(rows)), "open draw", "open draws"), c.Draws)
 }

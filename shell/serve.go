@@ -43,9 +43,6 @@ While a command has a store open for writing, it also does the work of other com
 }
 
 func (c *serveCommand) Run(ctx context.Context, s *streams) (err error) {
-	if err := c.checkAddress(); err != nil {
-		return err
-	}
 	var store *kv.Store
 	err = c.untilFree(ctx, s, func(time.Duration) (err error) {
 		store, err = c.open(c.DB, toWrite)
@@ -98,19 +95,17 @@ func Serve(ctx context.Context, store *kv.Store) (stop func() error, err error) 
 
 // pageFlags are those of commands that serve the page.
 type pageFlags struct {
-	Addr string `default:"${address}" placeholder:"ADDRESS" help:"Address of the page, on this machine. Port 0 is any free port. Default: ${address}."`
+	Addr pageAddress `default:"${address}" placeholder:"ADDRESS" help:"Address of the page, on this machine. Port 0 is any free port. Default: ${address}."`
 }
 
 // anyPort is the default address of the page.
 const anyPort = "127.0.0.1:0"
 
-// checkAddress refuses an address that the page cannot have.
-func (f *pageFlags) checkAddress() error {
-	if err := web.CheckAddress(f.Addr); err != nil {
-		return usagef("--addr: %v", err)
-	}
-	return nil
-}
+// A pageAddress is a host and a port.
+type pageAddress string
+
+// Validate refuses an address that the page cannot have.
+func (a pageAddress) Validate() error { return web.CheckAddress(string(a)) }
 
 // serve serves the page of a store.
 func (f *pageFlags) serve(ctx context.Context, store *kv.Store, opt web.Options) (page *web.Server, err error) {
@@ -122,7 +117,7 @@ func (f *pageFlags) serve(ctx context.Context, store *kv.Store, opt web.Options)
 		return nil, err
 	}
 	opt.Store = store
-	listener, err := web.Listen(ctx, f.Addr)
+	listener, err := web.Listen(ctx, string(f.Addr))
 	if err != nil {
 		return nil, fmt.Errorf("--addr: %w", err)
 	}

@@ -13,12 +13,8 @@ const (
 	ClassLength = 44
 )
 
-// An isolate is a text that may run from right to left and does not turn the text around it. It has no other marks of
-// direction.
-const (
-	isolateStart, isolateEnd = "\u2068", "\u2069"
-	directionMarks           = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-)
+// An isolate is a text that may run from right to left and does not turn the text around it.
+const isolateStart, isolateEnd = "\u2068", "\u2069"
 
 // mostBytes is how many bytes of a character are drawn: marks can be piled up without end.
 const mostBytes = 48
@@ -64,18 +60,13 @@ func Shorten(text string, most int) string {
 	return line
 }
 
-// Within returns a name as a picture or a sentence has it: short, and an isolate if it may run from right to left.
+// Within returns a name as a picture or a sentence has it: short, and an isolate if it may run from right to left. The
+// name has no marks of direction of its own: print.EscapeControls has taken them.
 func Within(name string, most int) string {
 	name = Shorten(name, most)
 	if !strings.ContainsFunc(name, func(r rune) bool { return r >= 0x590 }) {
 		return name
 	}
-	name = strings.Map(func(r rune) rune {
-		if strings.ContainsRune(directionMarks, r) {
-			return -1
-		}
-		return r
-	}, name)
 	return isolateStart + name + isolateEnd
 }
 

@@ -21,9 +21,15 @@ import (
 func audited(t *testing.T, store *kv.Store, lines string) (out, remarks, summary string) {
 	t.Helper()
 	opt := optionsOf(t, store, "", lines)
-	opt.Find, opt.KeepScores = Find{Audit: &Sample{Size: 50, Seed: 1}}, true
-	summary = must.Get(Run(t.Context(), opt))(t)
+	opt.Find = Find{Audit: &Sample{Size: 50, Seed: 1}}
+	summary = ran(t, opt)
 	return opt.Out.(*bytes.Buffer).String(), opt.Err.(*bytes.Buffer).String(), summary
+}
+
+// done is the result of a step.
+func done(t *testing.T, store *kv.Store, step Step) Result {
+	t.Helper()
+	return must.Get(step.Do(t.Context(), store, query.Options{Who: "tester"}))(t)
 }
 
 // The labels of the papers with a score are few, so that the only look is at all of them.
@@ -38,7 +44,7 @@ func TestAudit(t *testing.T) {
 			t.Errorf("the card tells of %q:\n%s", word, out)
 		}
 	}
-	told := must.Get((&Sample{}).draw(t.Context(), store, "tester"))(t)
+	told := done(t, store, Step{Find: &Find{Audit: &Sample{}}})
 	draws := len(told.IDs)
 	// Each label that is taken is a decision: the given one is right, or another.
 	var lines strings.Builder
@@ -69,16 +75,16 @@ func TestAudit(t *testing.T) {
 
 func TestAuditKeys(t *testing.T) {
 	store := papers.Cleaned(t)
-	first := must.Get((&Sample{Size: 50, Seed: 1}).draw(t.Context(), store, "tester"))(t)
-	show := Show{ID: first.IDs[0], Blind: true}
-	e := must.Get(show.do(t.Context(), store, query.Options{}))(t)
-	if !slices.Contains(e.Options, e.Label) || len(e.Options) > survey.BlindOptions {
-		t.Fatalf("the card offers %q of a node that is labelled %s", e.Options, e.Label)
+	first := done(t, store, Step{Find: &Find{Audit: &Sample{Size: 50, Seed: 1}}})
+	e := done(t, store, Step{Show: first.IDs[0]}).Dossier
+	options := e.BlindOptions()
+	if !slices.Contains(options, e.Label) || len(options) > survey.BlindOptions {
+		t.Fatalf("the card offers %q of a node that is labelled %s", options, e.Label)
 	}
-	if again := must.Get(show.do(t.Context(), store, query.Options{}))(t); !slices.Equal(again.Options, e.Options) {
-		t.Errorf("the second card offers %q, the first %q", again.Options, e.Options)
+	if again := done(t, store, Step{Show: e.ID}).Dossier.BlindOptions(); !slices.Equal(again, options) {
+		t.Errorf("the second card offers %q, the first %q", again, options)
 	}
-	for i, class := range e.Options {
+	for i, class := range options {
 		undoAll(t, store)
 		out, _, _ := audited(t, store, string('1'+rune(i))+"\n")
 		want := e.ID + " " + class + " relabel"
@@ -106,19 +112,19 @@ func TestAuditKeys(t *testing.T) {
 // on.
 func TestAuditOvertaken(t *testing.T) {
 	store := papers.Cleaned(t)
-	draws := must.Get((&Sample{Size: 50}).draw(t.Context(), store, "tester"))(t)
+	draws := done(t, store, Step{Find: &Find{Audit: &Sample{Size: 50}}})
 	opt := optionsOf(t, store, "", "1\n1\n")
 	opt.Find = Find{Audit: &Sample{}}
 	do := opt.Do
 	opt.Do = func(ctx context.Context, step Step) (Result, error) {
 		result, err := do(ctx, step)
-		if step.Show != nil && step.Show.ID == draws.IDs[0] {
-			_, failed := query.Exec(ctx, store, query.Options{Who: "bob"}, "relabel $1 'Theory'", result.Subject.ID)
+		if step.Show == draws.IDs[0] {
+			_, failed := query.Exec(ctx, store, query.Options{Who: "bob"}, "relabel $1 'Theory'", step.Show)
 			err = errors.Join(err, failed)
 		}
 		return result, err
 	}
-	summary := must.Get(Run(t.Context(), opt))(t)
+	summary := ran(t, opt)
 	first, second := draws.IDs[0], draws.IDs[1]
 	if got := opt.Err.(*bytes.Buffer).String(); !strings.Contains(got, ": not saved: somebody has decided on "+first+" meanwhile\n[1] ") {
 		t.Errorf("the remarks are %q", got)
@@ -132,7 +138,7 @@ func TestAuditWithoutTerminal(t *testing.T) {
 	store := papers.Cleaned(t)
 	opt := optionsOf(t, store, "", "")
 	opt.Find, opt.In = Find{Audit: &Sample{Size: 50, Seed: 1}}, nil
-	if _, err := Run(t.Context(), opt); !errors.Is(err, errNoTerminal) {
+	if _, _, err := Run(t.Context(), opt); !errors.Is(err, errNoTerminal) {
 		t.Errorf("got %v, want %v", err, errNoTerminal)
 	}
 }

@@ -11,16 +11,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/print"
 )
 
-// A Subject is the node that is shown.
-type Subject struct {
-	ID string
-	decide.View
-	Decided decide.Decision // the last entry about the node, if there is one
-	Card    string
-	Choices []string // all classes, the most likely first, the one it has last
-	Options []string // of a blind card: the label and the likeliest others, in mixed order
-}
-
 // What a card shows at most.
 const (
 	cardClasses   = 4

@@ -21,6 +21,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // Options says what a review is about, and where it asks.
@@ -28,9 +29,11 @@ type Options struct {
 	// Do does a step where the store is open. The store may be open for each step anew, and in another process.
 	Do func(ctx context.Context, step Step) (Result, error)
 
+	Ask func(ctx context.Context, statement string) error // answers a statement on Out
+
 	Find Find // which suspects, or the draws of an audit, which are shown blind
 
-	// KeepScores leaves the scores as they are at the end.
+	// KeepScores leaves the scores as they are at the end of a review. Those of an audit follow its last look.
 	KeepScores bool
 
 	// In has the replies of the reviewer, a line each: a key, and maybe a label or a reason behind it. nil: there is no
@@ -68,7 +71,6 @@ type review struct {
 
 	why            string // of the next decision
 	decided, skips int
-	look           int // of an audit, that the reviewer has heard of
 }
 
 // A pastReply is one that z takes back.
@@ -78,48 +80,39 @@ type pastReply struct {
 }
 
 // Run shows one suspect after another until there are no more, or the reviewer leaves. Then it takes the decisions into
-// the scores. The summary says how many suspects were decided, also if Run fails. The end of ctx ends Run, also while
-// it waits for a reply.
-func Run(ctx context.Context, opt Options) (summary string, err error) {
+// the scores. The summary says how many suspects were decided, also if Run fails; audit is where an audit stands. The
+// end of ctx ends Run, also while it waits for a reply.
+func Run(ctx context.Context, opt Options) (summary string, audit *cleaner.Audit, err error) {
 	r := &review{Options: opt, blind: opt.Find.Audit != nil, began: time.Now()}
 	found, err := r.do(ctx, Step{Find: &r.Find})
 	if err != nil {
-		return r.summary(), err
+		return r.summary(), nil, err
 	}
-	if r.queue = found.IDs; found.Audit != nil {
-		r.look = found.Audit.Look
-	}
+	r.queue = found.IDs
 	switch {
-	case len(r.queue) == 0 && r.blind:
-		return strings.Join(wording.Audit(found.Audit, "--size"), "\n"), nil
+	case len(r.queue) > 0 && opt.In == nil:
+		return r.summary(), nil, errNoTerminal
 	case len(r.queue) == 0 && opt.Find.Where != "":
-		return "no suspect meets the condition of --where", nil
-	case len(r.queue) == 0:
-		return "no suspects are left", nil
-	case opt.In == nil:
-		return r.summary(), errNoTerminal
+		return "no suspect meets the condition of --where", nil, nil
+	case len(r.queue) == 0 && !r.blind:
+		return "no suspects are left", nil, nil
 	}
 	r.replies = bufio.NewReader(opt.In)
 	for done := false; !done && err == nil && r.at < len(r.queue); {
 		done, err = r.show(ctx)
 	}
-	if err == nil && r.decided > 0 && !r.KeepScores {
-		_, err = r.do(ctx, Step{Finish: true})
-	}
 	summary = r.summary()
+	follow := r.decided > 0 && !r.KeepScores
 	if err == nil && r.blind {
-		var told *cleaner.Audit
-		if told, err = r.audit(ctx); err == nil {
-			summary += "\n" + strings.Join(wording.Audit(told, "--size"), "\n")
+		if found, err = r.do(ctx, Step{Find: &Find{Audit: &Sample{}}}); err == nil {
+			summary += "\n" + strings.Join(wording.Audit(found.Audit, "--size"), "\n")
+			follow = found.Audit.Behind
 		}
 	}
-	return summary, err
-}
-
-// audit reads where the audit stands.
-func (r *review) audit(ctx context.Context) (*cleaner.Audit, error) {
-	told, err := r.do(ctx, Step{Find: &Find{Audit: &Sample{}}})
-	return told.Audit, err
+	if err == nil && follow {
+		_, err = r.do(ctx, Step{Finish: true})
+	}
+	return summary, found.Audit, err
 }
 
 // do does a step, and passes on its notices.
@@ -139,21 +132,21 @@ func (r *review) say(format string, args ...any) {
 
 // show shows a suspect and takes replies until one moves on, or is the wish to leave: done.
 func (r *review) show(ctx context.Context) (done bool, err error) {
-	shown, err := r.do(ctx, Step{Show: &Show{ID: r.queue[r.at], Blind: r.blind}})
+	shown, err := r.do(ctx, Step{Show: r.queue[r.at]})
 	if err != nil {
 		return false, err
 	}
-	e := shown.Subject
-	if e.View.Decision != decide.None && e.Decided.EntryTime.After(r.began) {
+	e := shown.Dossier
+	if n := len(e.History); e.Decision != decide.None && n > 0 && e.History[n-1].EntryTime.After(r.began) {
 		r.at++
-		return r.refuse("%s is decided by %s meanwhile", e.ID, cmp.Or(e.Decided.Who, "somebody"))
+		return r.refuse("%s is decided by %s meanwhile", e.ID, cmp.Or(e.History[n-1].Who, "somebody"))
 	}
-	_, err = fmt.Fprintf(r.Out, "\n%d of %d: node %s\n%s", r.at+1, len(r.queue), print.EscapeControls(e.ID), e.Card)
+	_, err = fmt.Fprintf(r.Out, "\n%d of %d: node %s\n%s", r.at+1, len(r.queue), print.EscapeControls(e.ID), card(e, r.blind))
 	if err != nil {
 		return false, err
 	}
 	for {
-		reply, err := r.ask(e.prompt())
+		reply, err := r.ask(r.question(e))
 		if errors.Is(err, io.EOF) || reply == "q" {
 			return true, nil
 		}
@@ -185,15 +178,15 @@ func (r *review) refuse(format string, args ...any) (moved bool, err error) {
 	return false, nil
 }
 
-// prompt asks about a suspect.
-func (e *Subject) prompt() (text string) {
-	for i, class := range e.Options {
-		text += fmt.Sprintf("[%d] %s  ", i+1, class)
-	}
-	if e.Options != nil {
+// question asks about a suspect.
+func (r *review) question(e *survey.Dossier) (text string) {
+	if r.blind {
+		for i, class := range e.BlindOptions() {
+			text += fmt.Sprintf("[%d] %s  ", i+1, class)
+		}
 		return text + "\n[l] another [d]on't know [s]kip [z] undo [?] [q]uit: "
 	}
-	if e.canAccept() {
+	if canAccept(e) {
 		text += "[y] " + e.Suggestion + "  "
 	}
 	if e.Label != "" {
@@ -203,15 +196,16 @@ func (e *Subject) prompt() (text string) {
 }
 
 // canAccept reports whether another label is suggested.
-func (e *Subject) canAccept() bool { return e.Suggestion != "" && e.Suggestion != e.Label }
+func canAccept(e *survey.Dossier) bool { return e.Suggestion != "" && e.Suggestion != e.Label }
 
 // take does what a key asks for, with the text behind it; moved says that another suspect is to be shown.
-func (r *review) take(ctx context.Context, e *Subject, key, text string) (moved bool, err error) {
+func (r *review) take(ctx context.Context, e *survey.Dossier, key, text string) (moved bool, err error) {
 	keys := Keys
 	if r.blind {
 		keys = AuditKeys
-		if at, err := strconv.Atoi(key); err == nil && at > 0 && at <= len(e.Options) {
-			return r.decide(ctx, e, decide.Relabel, e.Options[at-1])
+		options := e.BlindOptions()
+		if at, err := strconv.Atoi(key); err == nil && at > 0 && at <= len(options) {
+			return r.decide(ctx, e, decide.Relabel, options[at-1])
 		}
 	}
 	switch {
@@ -220,7 +214,7 @@ func (r *review) take(ctx context.Context, e *Subject, key, text string) (moved 
 	}
 	switch key {
 	case "y":
-		if !e.canAccept() {
+		if !canAccept(e) {
 			return r.refuse("node %s: no other label is suggested", e.ID)
 		}
 		return r.decide(ctx, e, decide.Accept, "")
@@ -250,11 +244,7 @@ func (r *review) take(ctx context.Context, e *Subject, key, text string) (moved 
 		r.why = text
 		return false, nil
 	case "e":
-		explained, err := r.do(ctx, Step{Explain: e.ID})
-		if err == nil {
-			_, err = io.WriteString(r.Out, explained.Text)
-		}
-		return false, err
+		return false, r.Ask(ctx, "explain "+query.Quote(e.ID))
 	}
 	return r.refuse("%s", keys)
 }
@@ -264,7 +254,7 @@ const listedClasses = 20
 
 // label finds the label of a name or a part of that, and asks for it where it is missing or wrong. It is empty if the
 // reviewer goes back.
-func (r *review) label(e *Subject, text string) (label string, err error) {
+func (r *review) label(e *survey.Dossier, text string) (label string, err error) {
 	if text == "" {
 		listed := e.Choices
 		if r.blind { // the order says which label the node has
@@ -287,7 +277,7 @@ func (r *review) label(e *Subject, text string) (label string, err error) {
 
 // decide writes a decision about the suspect of the card, and moves on. If the store no longer agrees with the card, it
 // decides nothing, and the reviewer sees the new card, or the next draw.
-func (r *review) decide(ctx context.Context, e *Subject, kind decide.Kind, label string) (moved bool, err error) {
+func (r *review) decide(ctx context.Context, e *survey.Dossier, kind decide.Kind, label string) (moved bool, err error) {
 	reply := survey.Reply{ID: e.ID, Kind: kind, Label: label, Why: r.why, Seen: e.View}
 	result, err := r.do(ctx, Step{Reply: &reply})
 	if errors.Is(err, decide.ErrChanged) {
@@ -308,7 +298,7 @@ func (r *review) decide(ctx context.Context, e *Subject, kind decide.Kind, label
 	if r.blind && label != "" {
 		result.Done.Said = e.ID + ": " + label
 	}
-	return true, r.tell(ctx, result)
+	return true, r.tell(result)
 }
 
 // moveOn goes on with the queue after a reply that z takes back.
@@ -319,18 +309,11 @@ func (r *review) moveOn(reply pastReply) {
 }
 
 // tell says what was done, and what an audit tells if it has come to another look, or an undo has taken a look back.
-func (r *review) tell(ctx context.Context, result Result) error {
-	if _, err := fmt.Fprintln(r.Out, print.EscapeControls(result.Done.Said)); err != nil {
-		return err
+func (r *review) tell(result Result) error {
+	if r.blind && result.Told != "" {
+		r.say("\n%s", result.Told)
 	}
-	if !r.blind || result.Look == r.look {
-		return nil
-	}
-	r.look = result.Look
-	told, err := r.audit(ctx)
-	if err == nil {
-		r.say("\n%s", wording.HowMany(told))
-	}
+	_, err := fmt.Fprintln(r.Out, print.EscapeControls(result.Done.Said))
 	return err
 }
 
@@ -351,7 +334,7 @@ func (r *review) undo(ctx context.Context) (moved bool, err error) {
 			return false, err
 		}
 		r.decided--
-		if err := r.tell(ctx, result); err != nil {
+		if err := r.tell(result); err != nil {
 			return false, err
 		}
 	}

@@ -28,11 +28,19 @@ func optionsOf(t *testing.T, store *kv.Store, where, lines string) Options {
 	}
 }
 
+// ran runs a review.
+func ran(t *testing.T, opt Options) (summary string) {
+	t.Helper()
+	summary, _, err := Run(t.Context(), opt)
+	must.Do(t, err)
+	return summary
+}
+
 // reviewed runs a review of a store with lines of replies.
 func reviewed(t *testing.T, store *kv.Store, where, lines string) (out, remarks, summary string) {
 	t.Helper()
 	opt := optionsOf(t, store, where, lines)
-	summary = must.Get(Run(t.Context(), opt))(t)
+	summary = ran(t, opt)
 	return opt.Out.(*bytes.Buffer).String(), opt.Err.(*bytes.Buffer).String(), summary
 }
 
@@ -117,7 +125,7 @@ func TestReviewSkipsWhatOthersDecide(t *testing.T) {
 		}
 		return result, err
 	}
-	must.Get(Run(t.Context(), opt))(t)
+	ran(t, opt)
 	if told := opt.Err.(*bytes.Buffer).String(); !strings.Contains(told, "s3 is decided by ann meanwhile") {
 		t.Errorf("the reviewer is told %q, want that ann has decided", told)
 	}
@@ -180,7 +188,7 @@ func TestReviewDecidesOnTheCard(t *testing.T) {
 		}
 		return do(ctx, step)
 	}
-	summary := must.Get(Run(t.Context(), opt))(t)
+	summary := ran(t, opt)
 	remarks := opt.Err.(*bytes.Buffer).String()
 	for _, want := range []string{"nothing is decided: ", "the suggestion was Theory, is Neural Nets", "s3 cannot be taken back here: somebody has decided since"} {
 		if !strings.Contains(remarks, want) {

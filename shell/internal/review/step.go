@@ -4,26 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
-	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // A Step is all that a review wants of a store at a time. One of its fields is set. Between two steps the review needs
 // no store.
 type Step struct {
-	Find    *Find
-	Show    *Show
-	Reply   *survey.Reply
-	Undo    int64  // the step of a decision that is to be taken back
-	Explain string // the id of a node
-	Finish  bool   // the scores are updated
+	Find   *Find
+	Show   string // the id of a node whose dossier is wanted
+	Reply  *survey.Reply
+	Undo   int64 // the step of a decision that is to be taken back
+	Finish bool  // the scores are updated
 }
 
 // Find wants the suspects, or the open draws of the audit.
@@ -40,151 +37,133 @@ type Sample struct {
 	For         *cleaner.Promise
 }
 
-// Show wants a suspect.
-type Show struct {
-	ID    string
-	Blind bool // without score and suggestion
-}
-
 // A Result is a store's reply to a step.
 type Result struct {
-	IDs     []string       // of Find
-	IDKind  kv.Kind        // of all ids of the store, with those of draws
-	Audit   *cleaner.Audit // of Find, where it wants draws; nil before the first draw
-	Subject *Subject       // of Show
-	Done    survey.Done    // of Reply and Undo
-	Look    int            // of Reply and Undo: Audit.Look now
-	Text    string         // of Explain
-	Notices []string       // for the reviewer
+	IDs     []string        // of Find
+	Audit   *cleaner.Audit  // of Find, where it wants draws; nil before the first draw
+	Dossier *survey.Dossier // of Show
+	Done    survey.Done     // of Reply and Undo
+	Told    string          // of Reply and Undo: what the audit tells, if it has come to another look
+	Notices []string        // for the reviewer
 }
 
 // Writes reports whether a step changes the store.
 func (s *Step) Writes() bool {
-	if s.Find != nil && s.Find.Audit != nil {
-		return s.Find.Audit.Size+s.Find.Audit.First > 0 || s.Find.Audit.For != nil
-	}
-	return s.Reply != nil || s.Undo != 0 || s.Finish
+	return s.Reply != nil || s.Undo != 0 || s.Finish || s.Find != nil && s.Find.Audit != nil && s.Find.Audit.Writes()
 }
+
+// Writes reports whether drawing changes the store.
+func (s *Sample) Writes() bool { return s.Size+s.First > 0 || s.For != nil }
 
 // Do does a step on an open store. The options say who decides.
 func (s *Step) Do(ctx context.Context, store *kv.Store, opt query.Options) (r Result, err error) {
 	switch {
-	case s.Find != nil && s.Find.Audit != nil:
-		return s.Find.Audit.draw(ctx, store, opt.Who)
 	case s.Find != nil:
-		return s.Find.do(ctx, store)
-	case s.Show != nil:
-		r.Subject, err = s.Show.do(ctx, store, opt)
+		return s.Find.do(ctx, store, opt.Who)
+	case s.Show != "":
+		err = store.View(func(tx *kv.Tx) error {
+			v, err := tx.Node(s.Show)
+			if err == nil {
+				by := ops.Options{Workers: opt.Workers, MemoryBudget: opt.MemoryBudget}
+				r.Dossier, err = survey.Read(ctx, tx, v, survey.Guess(tx), by)
+			}
+			return err
+		})
 	case s.Reply != nil:
-		r.Done, err = s.Reply.Write(ctx, store, opt)
+		err = r.decide(ctx, store, func() (survey.Done, error) { return s.Reply.Write(ctx, store, opt) })
 	case s.Undo != 0:
-		r.Done, err = survey.Undo(ctx, store, opt, s.Undo)
+		err = r.decide(ctx, store, func() (survey.Done, error) { return survey.Undo(ctx, store, opt, s.Undo) })
 	case s.Finish:
-		var done *cleaner.Rescoring
-		by := cleaner.RescoreOptions{Workers: opt.Workers, MemoryBudget: opt.MemoryBudget}
-		done, err = cleaner.Rescore(ctx, store, by)
+		done, err := cleaner.Rescore(ctx, store, cleaner.RescoreOptions{Workers: opt.Workers, MemoryBudget: opt.MemoryBudget})
 		if errors.Is(err, cleaner.ErrNoModel) {
 			return r, nil
 		}
 		if err == nil {
 			r.Notices = wording.Rescored(done)
 		}
-	default:
-		var text strings.Builder
-		err = store.View(func(tx *kv.Tx) error {
-			result, err := query.Query(ctx, tx, opt, "explain $1", s.Explain)
-			if err == nil {
-				_, err = print.Render(&text, result, print.FormatTable)
-			}
-			return err
-		})
-		r.Text = text.String()
-	}
-	if err == nil && (s.Reply != nil || s.Undo != 0) {
-		err = store.View(func(tx *kv.Tx) (err error) {
-			r.Look, _, err = cleaner.ReadLook(ctx, tx)
-			return err
-		})
+		return r, err
 	}
 	return r, err
 }
 
-func (f *Find) do(ctx context.Context, store *kv.Store) (r Result, err error) {
-	tx := store.Begin()
-	defer tx.Close()
-	nodes, notices, err := query.Suspects(ctx, tx, f.Where, 0)
-	if _, ok := query.Position(err); ok {
-		err = fmt.Errorf("--where: %w", err)
-	}
-	if err != nil {
-		return r, err
-	}
-	r.Notices = notices
-	return r, r.addIDs(tx, nodes)
-}
-
-func (r *Result) addIDs(tx *kv.Tx, nodes []kv.NodeID) error {
-	for _, v := range nodes {
-		id, err := tx.ID(v)
-		if err != nil {
+// decide calls fn, which decides or takes back, and says what the audit tells if that brings it to another look.
+func (r *Result) decide(ctx context.Context, store *kv.Store, fn func() (survey.Done, error)) (err error) {
+	look := func() (look int, err error) {
+		err = store.View(func(tx *kv.Tx) (err error) {
+			look, _, err = cleaner.ReadLook(ctx, tx)
 			return err
-		}
-		r.IDs = append(r.IDs, id)
+		})
+		return look, err
 	}
-	return nil
+	before, err := look()
+	if err != nil {
+		return err
+	}
+	if r.Done, err = fn(); err != nil {
+		return err
+	}
+	after, err := look()
+	if err != nil || after == before {
+		return err
+	}
+	return store.View(func(tx *kv.Tx) error {
+		audit, err := query.LastAudit(ctx, tx)
+		r.Told = wording.HowMany(audit)
+		return err
+	})
 }
 
-// draw draws, and tells where the audit stands: its open draws, in the order of a person.
-func (s *Sample) draw(ctx context.Context, store *kv.Store, who string) (r Result, err error) {
+// do finds nodes in the order of a person.
+func (f *Find) do(ctx context.Context, store *kv.Store, who string) (r Result, err error) {
+	if f.Audit != nil {
+		if r.Audit, err = f.Audit.Draw(ctx, store); err != nil {
+			return r, err
+		}
+	}
+	err = store.View(func(tx *kv.Tx) error {
+		var nodes []kv.NodeID
+		switch {
+		case f.Audit == nil:
+			nodes, r.Notices, err = query.Suspects(ctx, tx, f.Where, 0)
+			if _, ok := query.Position(err); ok {
+				err = fmt.Errorf("--where: %w", err)
+			}
+			if err != nil {
+				return err
+			}
+		case r.Audit != nil:
+			for _, d := range r.Audit.Open(who) {
+				nodes = append(nodes, d.Node)
+			}
+		}
+		for _, v := range nodes {
+			id, err := tx.ID(v)
+			if err != nil {
+				return err
+			}
+			r.IDs = append(r.IDs, id)
+		}
+		return nil
+	})
+	return r, err
+}
+
+// Draw draws, and tells where the audit stands; nil if nothing is drawn yet.
+func (s *Sample) Draw(ctx context.Context, store *kv.Store) (audit *cleaner.Audit, err error) {
 	switch {
 	case s.For != nil:
-		if err := cleaner.DrawList(ctx, store, *s.For, s.Size); err != nil {
-			return r, wording.AdviseList(err)
-		}
+		err = wording.AdviseList(cleaner.DrawList(ctx, store, *s.For, s.Size))
 	case s.Size > 0:
-		if err := cleaner.DrawAudit(ctx, store, s.Size, s.Seed); err != nil {
-			return r, wording.AdviseAudit(err)
-		}
+		err = wording.AdviseAudit(cleaner.DrawAudit(ctx, store, s.Size, s.Seed))
 	}
-	tx := store.Begin()
-	defer tx.Close()
-	if r.Audit, err = query.LastAudit(ctx, tx); err != nil {
-		return r, err
+	if err == nil {
+		err = store.View(func(tx *kv.Tx) (err error) {
+			audit, err = query.LastAudit(ctx, tx)
+			return err
+		})
 	}
-	switch {
-	case r.Audit == nil && s.First > 0:
-		return (&Sample{Size: s.First, Seed: s.Seed}).draw(ctx, store, who)
-	case r.Audit == nil:
-		return r, nil
+	if err == nil && audit == nil && s.First > 0 {
+		return (&Sample{Size: s.First, Seed: s.Seed}).Draw(ctx, store)
 	}
-	if id, ok := tx.Column("id"); ok {
-		r.IDKind = id.Kind
-	}
-	var open []kv.NodeID
-	for _, d := range r.Audit.Open(who) {
-		open = append(open, d.Node)
-	}
-	return r, r.addIDs(tx, open)
-}
-
-func (s *Show) do(ctx context.Context, store *kv.Store, opt query.Options) (*Subject, error) {
-	tx := store.Begin()
-	defer tx.Close()
-	v, err := tx.Node(s.ID)
-	if err != nil {
-		return nil, err
-	}
-	by := ops.Options{Workers: opt.Workers, MemoryBudget: opt.MemoryBudget}
-	d, err := survey.Read(ctx, tx, v, survey.Guess(tx), by)
-	if err != nil {
-		return nil, err
-	}
-	e := &Subject{ID: d.ID, View: d.View, Choices: d.Choices, Card: card(d, s.Blind)}
-	if n := len(d.History); n > 0 {
-		e.Decided = d.History[n-1]
-	}
-	if s.Blind {
-		e.Options = d.BlindOptions()
-	}
-	return e, nil
+	return audit, err
 }
