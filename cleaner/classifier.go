@@ -111,11 +111,11 @@ func (k *classifier) readNetwork(tx *kv.Tx) error {
 	space := tx.Space(classifierSpace)
 	err := k.eachPart(func(key []byte, part []float32) error {
 		value, err := space.Get(key)
-		if err != nil {
+		if err != nil && !errors.Is(err, kv.ErrNotFound) {
 			return err
 		}
 		if len(value) != 4*len(part) {
-			return fmt.Errorf("%d bytes, want %d", len(value), 4*len(part))
+			return fmt.Errorf("%d bytes, want %d: %w", len(value), 4*len(part), kv.ErrCorrupt)
 		}
 		for i := range part {
 			part[i] = math.Float32frombits(binary.LittleEndian.Uint32(value[4*i:]))
@@ -123,7 +123,7 @@ func (k *classifier) readNetwork(tx *kv.Tx) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("the network of the built-in classifier: %w: %v", kv.ErrCorrupt, err) //nolint:errorlint // one that is missing is damage
+		return fmt.Errorf("the network of the built-in classifier: %w", err)
 	}
 	return nil
 }

@@ -126,8 +126,12 @@ func scoredFrom(tx *kv.Tx) (*kv.Matrix, error) {
 
 // mixtureInForce are the joined predictions of the last run, nil if there are none, or predictions were written since.
 func mixtureInForce(tx *kv.Tx) (*kv.Matrix, error) {
-	if _, err := tx.Matrix(CombinedMatrix); errors.Is(err, kv.ErrNotFound) {
+	_, err := tx.Matrix(CombinedMatrix)
+	if errors.Is(err, kv.ErrNotFound) {
 		return nil, nil
+	}
+	if err != nil {
+		return nil, err
 	}
 	run, err := lastRun(tx)
 	if err != nil {

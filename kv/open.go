@@ -254,6 +254,10 @@ type Options struct {
 	// ReadOnly opens without a write lock, so that several processes may read at once.
 	ReadOnly bool
 
+	// OnRead, if not nil, is asked before everything that a transaction reads or writes, by many goroutines at once. If it
+	// returns an error, that fails. It must not use the transaction. Tests have the disk fail by it.
+	OnRead func() error
+
 	// OnWrite is called inside the transaction for every change of a value in a column marked indexed, after the change is
 	// made. If OnWrite returns an error, the write fails with it. A store that has indexed columns refuses writes to them
 	// when opened without it (ErrIndexed).

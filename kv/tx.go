@@ -219,7 +219,10 @@ func (tx *Tx) usable() error {
 	case tx.ended:
 		return fmt.Errorf("transaction: %w", ErrClosed)
 	}
-	return tx.s.db.ReadFailed()
+	if err := tx.s.db.ReadFailed(); err != nil || tx.s.opt.OnRead == nil {
+		return err
+	}
+	return tx.s.opt.OnRead()
 }
 
 func (tx *Tx) release() {

@@ -187,6 +187,9 @@ func compareNodes(ctx context.Context, tx *kv.Tx, nodes kv.Range, fn func(differ
 		if people.err != nil {
 			return people.err
 		}
+		if err != nil && !errors.Is(err, kv.ErrCorrupt) {
+			return err
+		}
 		if err != nil || removed.Has(v) {
 			continue
 		}
