@@ -115,11 +115,22 @@ func (c *restoreCommand) Run(ctx context.Context, s *streams) (err error) {
 			return usagef("restore: want the files of a backup and then the directory of the store to be made")
 		}
 	}
-	files, closeFiles, err := openBackups(ctx, names, s.in)
-	if err != nil {
-		return err
+	var files []io.Reader
+	for _, name := range names {
+		if name == "-" {
+			if len(names) > 1 {
+				return usagef("restore: - is one backup alone")
+			}
+			files = append(files, bufio.NewReader(stream.NewReader(ctx, s.in)))
+			continue
+		}
+		f, failed := stream.Open(ctx, name)
+		if failed != nil {
+			return failed
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		files = append(files, f)
 	}
-	defer func() { err = errors.Join(err, closeFiles()) }()
 	var info kv.BackupInfo
 	if c.Verify {
 		info, err = kv.CheckBackup(ctx, files, s.progress.report)
@@ -139,30 +150,4 @@ func (c *restoreCommand) Run(ctx context.Context, s *streams) (err error) {
 		what, done = names[len(names)-1], "no problems,"
 	}
 	return s.printDone(what, "%s %d records of store %s, commit %d", done, info.Records, info.Store, info.Snapshot)
-}
-
-// openBackups opens files to be read, of which one alone may be standard input.
-func openBackups(ctx context.Context, names []string, stdin io.Reader) (files []io.Reader, closeFiles func() error, err error) {
-	var inputs []*stream.File
-	closeFiles = func() (err error) {
-		for _, f := range inputs {
-			err = errors.Join(err, f.Close())
-		}
-		return err
-	}
-	for _, name := range names {
-		if name == "-" {
-			if len(names) > 1 {
-				return nil, nil, errors.Join(usagef("restore: - is one backup alone"), closeFiles())
-			}
-			files = append(files, bufio.NewReader(stream.NewReader(ctx, stdin)))
-			continue
-		}
-		f, err := stream.Open(ctx, name)
-		if err != nil {
-			return nil, nil, errors.Join(err, closeFiles())
-		}
-		inputs, files = append(inputs, f), append(files, f)
-	}
-	return files, closeFiles, nil
 }

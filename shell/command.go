@@ -171,7 +171,7 @@ func (s *streams) run(args []string) int {
 		if parse != nil && parse.Context != nil && parse.Context.Selected() != nil {
 			s.command = parse.Context.Selected().Name
 		}
-		return s.exitCode(&usageError{err.Error()})
+		return s.exitCode(usagef("%v", err))
 	}
 	s.command = strings.Fields(arguments.Command())[0]
 	if s.arguments = arguments; s.asked != nil {
@@ -269,19 +269,18 @@ func (w *stickyWriter) Write(p []byte) (int, error) {
 
 // exitCode prints how a command ended.
 func (s *streams) exitCode(err error) int {
-	if answered, ok := errors.AsType[*answeredError](err); ok {
-		return answered.code
-	}
-	var usage *usageError
-	switch {
-	case err == nil:
+	if err == nil {
 		return exitDone
-	case errors.As(err, &usage), errors.Is(err, cleaner.ErrOptions) && s.command != "shell":
-		help := strings.TrimSpace(s.program+" "+s.command) + " --help"
-		if s.fail(wording.Plain(err), "help", help); s.log == nil {
-			s.sayError("Run %q for help.", help)
-		}
-		return exitUsage
+	}
+	code := exitFailed
+	exit, ok := errors.AsType[*exitError](err)
+	switch {
+	case ok && exit.msg == "":
+		return exit.code
+	case ok:
+		code = exit.code
+	case errors.Is(err, cleaner.ErrOptions) && s.command != "shell":
+		code = exitUsage
 	case errors.Is(err, context.Canceled) && s.ctx.Err() != nil:
 		message := "interrupted"
 		var interruption *interruptedError
@@ -293,11 +292,15 @@ func (s *streams) exitCode(err error) int {
 		s.fail(message)
 		return exitInterrupted
 	}
-	s.fail(wording.Plain(err))
-	if _, ok := errors.AsType[*verdictError](err); ok {
-		return exitVerdict
+	if code != exitUsage {
+		s.fail(wording.Plain(err))
+		return code
 	}
-	return exitFailed
+	help := strings.TrimSpace(s.program+" "+s.command) + " --help"
+	if s.fail(wording.Plain(err), "help", help); s.log == nil {
+		s.sayError("Run %q for help.", help)
+	}
+	return code
 }
 
 // printf writes to standard output what people should know of what was done: names of files and stores, and no data.
@@ -311,17 +314,19 @@ func (s *streams) printDone(to, format string, args ...any) error {
 	return s.printf("%s: %s, %.1f s\n", to, fmt.Sprintf(format, args...), time.Since(s.stages.began).Seconds())
 }
 
-// A usageError is a command line that cannot be meant.
-type usageError struct{ msg string }
+// An exitError says why a command ends with another code than exitFailed. Without a message, the process that ran the
+// command has said it.
+type exitError struct {
+	code int
+	msg  string
+}
 
-func (e *usageError) Error() string { return e.msg }
+func (e *exitError) Error() string { return e.msg }
 
-func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
-
-// A verdictError says why a store may not pass a gate.
-type verdictError struct{ msg string }
-
-func (e *verdictError) Error() string { return e.msg }
+// usagef is the error of a command line that cannot be meant.
+func usagef(format string, args ...any) error {
+	return &exitError{exitUsage, fmt.Sprintf(format, args...)}
+}
 
 // An interruptedError says what a command that was interrupted leaves behind.
 type interruptedError struct {

@@ -268,7 +268,7 @@ func TestUsage(t *testing.T) {
 		{"clean g --memory 5parsecs", exitUsage, `got "5parsecs", want a size such as 512MiB or 2GiB`},
 		{"clean g", exitFailed, "g: no such store; import makes one"},
 		{"clean .", exitFailed, "not a graphcleaner store: want the directory that import made"},
-		{"shell g -c stats -f f", exitUsage, "want -c or -f, got both"},
+		{"shell g -c stats -f f", exitUsage, "--command and --file can't be used together"},
 		{"export g scores", exitUsage, "--out"},
 		{"export g scores --out s.npy", exitUsage, "scores are a table"},
 		{"export g everything --out f.csv", exitUsage, `must be one of "scores","suspects"`},

@@ -119,17 +119,17 @@ func (t *task) do(ctx context.Context, s *streams) *taskResult {
 	if errors.Is(err, query.ErrNotConfirmed) {
 		r.Asks = asks
 	}
-	return r
+	return &r
 }
 
 // answer does a task on a store that is open here.
-func (t *task) answer(ctx context.Context, store *kv.Store, progress kv.Progress, to prompt.Listener) (*taskResult, error) {
+func (t *task) answer(
+	ctx context.Context, store *kv.Store, progress kv.Progress, to prompt.Listener,
+) (r taskResult, err error) {
 	budget := resources{Memory: t.Memory}
 	open := prompt.Open{Store: store, Options: query.Options{
 		Workers: t.Threads, MemoryBudget: budget.work(), Progress: progress, Who: t.Who, Rescores: t.Rescores, Name: t.Store,
 	}}
-	r := new(taskResult)
-	var err error
 	switch {
 	case t.Question != nil:
 		r.Outcome, err = open.Answer(ctx, *t.Question, to)
@@ -163,12 +163,6 @@ func newDesk(s *streams, r *resources, dir string, base task) *desk {
 	d := &desk{resources: r, s: s, dir: dir, base: base}
 	d.idle = time.AfterFunc(idleTime, d.rest)
 	return d
-}
-
-// begin opens the store for the first task, or finds out that another process answers.
-func (d *desk) begin() error {
-	_, err := d.do(d.s.ctx, d.base, prompt.Listener{Out: io.Discard})
-	return err
 }
 
 // rest closes the store if nobody uses it.
@@ -207,7 +201,7 @@ func (d *desk) close() error {
 }
 
 // do does a task.
-func (d *desk) do(ctx context.Context, t task, to prompt.Listener) (*taskResult, error) {
+func (d *desk) do(ctx context.Context, t task, to prompt.Listener) (r taskResult, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.open != nil && d.open.store.ReadOnly() && t.Writes {
@@ -221,24 +215,24 @@ func (d *desk) do(ctx context.Context, t task, to prompt.Listener) (*taskResult,
 		}
 		h, a, err := d.acquire(ctx, d.s, d.dir, how, &request{Task: &t}, to.Out)
 		if err != nil {
-			return nil, err
+			return r, err
 		}
 		if h != nil {
 			d.open = h
 			break
 		}
 		if a.Result == nil { // a fault, which was told
-			return nil, &answeredError{a.Code}
+			return r, &exitError{code: a.Code}
 		}
 		yes := false
 		if asks := a.Result.Asks; asks != nil {
 			if yes, err = to.Confirm(ctx, *asks); err != nil {
-				return nil, err
+				return r, err
 			}
 			t.Confirmed = asks.Digest
 		}
 		if !yes {
-			return a.Result, cmp.Or(ctx.Err(), a.Result.Failure.err())
+			return *a.Result, cmp.Or(ctx.Err(), a.Result.Failure.err())
 		}
 	}
 	defer func() {
@@ -260,9 +254,6 @@ func (d *desk) Answer(ctx context.Context, q prompt.Question, to prompt.Listener
 		return prompt.Outcome{}, errors.New("--read-only refuses statements that write")
 	}
 	r, err := d.do(ctx, t, to)
-	if r == nil {
-		return prompt.Outcome{}, err
-	}
 	return r.Outcome, err
 }
 
@@ -271,8 +262,5 @@ func (d *desk) review(ctx context.Context, step review.Step) (review.Result, err
 	t := d.base
 	t.Review, t.Writes = &step, step.Writes()
 	r, err := d.do(ctx, t, prompt.Listener{Out: io.Discard})
-	if r == nil {
-		return review.Result{}, err
-	}
 	return r.Review, err
 }

@@ -41,7 +41,8 @@ func TestExitCodes(t *testing.T) {
 			failed: []string{"estimate none"}, usage: []string{"estimate", "estimate g --hops 0"},
 		},
 		{command: "rescore", stopped: "rescore g", failed: []string{"rescore none"}, usage: []string{"rescore", "rescore g --memory x"}},
-		{command: "clean", stopped: "clean g", failed: []string{"clean none", "clean g --stats none/s.json"}, usage: []string{"clean", "clean g --hops 0", "clean g --out-of-fold --preset paper"}},
+		{command: "clean", stopped: "clean g", failed: []string{"clean none", "clean g --stats none/s.json"},
+			usage: []string{"clean", "clean g --hops 0", "clean g --out-of-fold --preset paper"}},
 		{
 			command: "shell", done: "shell g -c stats",
 			failed: []string{"shell none -c stats", "shell g -c state", "shell g -f none.q", "shell g -c .output+none/f"},

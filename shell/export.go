@@ -2,15 +2,18 @@ package shell
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"iter"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
@@ -84,20 +87,21 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 		on = print.ScreenOf(s.out)
 	}
 	err := c.use(s, c.DB, toReadLong, func(store *kv.Store) error {
-		if err := c.checkScores(ctx, store, s); err != nil {
-			return err
-		}
-		s.stages.end("read")
 		err := s.writeFile(c.Out, func(out *bufio.Writer) error {
 			tx := store.Begin()
 			defer tx.Close()
+			run, err := c.lastRun(ctx, tx, s)
+			if err != nil {
+				return err
+			}
+			s.stages.end("read")
 			if array {
 				return c.writeArray(ctx, tx, out, s)
 			}
 			if err := c.checkFooter(tx, format); err != nil {
 				return err
 			}
-			result, err := c.result(ctx, tx)
+			result, err := c.result(ctx, tx, run)
 			if err != nil {
 				return err
 			}
@@ -107,10 +111,7 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 		s.stages.end("write")
 		return err
 	})
-	if err != nil {
-		return leaving(c.inFlags(err), "%s was not written", c.Out)
-	}
-	return nil
+	return leaving(c.inFlags(err), "%s was not written", c.Out)
 }
 
 // formatOfFile is the format that a file's name asks for.
@@ -172,13 +173,9 @@ func scoreColumnsOf(tx *kv.Tx) []query.ColumnInfo {
 }
 
 // result is the content of a table.
-func (c *exportCommand) result(ctx context.Context, tx *kv.Tx) (*query.Result, error) {
+func (c *exportCommand) result(ctx context.Context, tx *kv.Tx, run *cleaner.Run) (*query.Result, error) {
 	switch c.What {
 	case "scores":
-		run, err := query.LastRun(tx)
-		if err != nil {
-			return nil, err
-		}
 		labels, err := labelsAfter(ctx, tx, run.Decisions)
 		if err != nil {
 			return nil, err
@@ -192,10 +189,6 @@ func (c *exportCommand) result(ctx context.Context, tx *kv.Tx) (*query.Result, e
 			return values
 		})
 	case "suspects":
-		run, err := query.LastRun(tx)
-		if err != nil {
-			return nil, err
-		}
 		return suspectsAbove(ctx, tx, run.Threshold, c.Threads)
 	case "labels":
 		return c.labelTable(ctx, tx)
@@ -207,10 +200,6 @@ func (c *exportCommand) result(ctx context.Context, tx *kv.Tx) (*query.Result, e
 		return predictionTable(ctx, tx, c.work())
 	}
 	if err := cleaner.CheckTransition(tx, c.work()); err != nil {
-		return nil, err
-	}
-	run, err := query.LastRun(tx)
-	if err != nil {
 		return nil, err
 	}
 	order, rate := query.ClassOrder(run.Classes), run.Transition()
@@ -316,4 +305,61 @@ func predictionTable(ctx context.Context, tx *kv.Tx, memory int64) (*query.Resul
 			}
 		}
 	}), nil
+}
+
+// lastRun is the run that an export stands on, nil if it stands on none. It says how many scores are older than changes
+// around them. Where the export stands on suspects, it also repeats what the run said of its scores.
+func (c *exportCommand) lastRun(ctx context.Context, tx *kv.Tx, s *streams) (*cleaner.Run, error) {
+	if c.What != "suspects" && c.What != "scores" && c.What != "transition" {
+		return nil, nil
+	}
+	run, err := query.LastRun(tx)
+	if err != nil || c.What == "transition" {
+		return run, err
+	}
+	stale, err := wording.StaleScores(ctx, tx, run)
+	if s.caution(stale); c.What == "suspects" && err == nil {
+		sayWarnings(s, run.Warnings)
+	}
+	return run, err
+}
+
+// suspectsAbove lists the suspects above a threshold, the highest score first. Its columns are those of scoreColumnsOf.
+func suspectsAbove(ctx context.Context, tx *kv.Tx, threshold float64, workers int) (*query.Result, error) {
+	nodes := index.Query{Where: cleaner.Suspects(threshold), Order: []index.Order{{Property: cleaner.ScoreColumn, Descending: true}}}
+	return nodeTable(ctx, tx, nodes, scoreColumnsOf(tx), scoreProperties, workers, func(values []kv.Value) []kv.Value { return values })
+}
+
+// verdictTable has the verdicts that clean takes from the decisions.
+func verdictTable(ctx context.Context, tx *kv.Tx) (*query.Result, error) {
+	verdicts, err := cleaner.Verdicts(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := tx.Places()
+	if err != nil {
+		return nil, err
+	}
+	places := make(map[kv.NodeID]int, len(verdicts))
+	for _, verdict := range verdicts {
+		if places[verdict.Node], err = all.Of(verdict.Node); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(verdicts, func(a, b cleaner.Verdict) int { return cmp.Compare(places[a.Node], places[b.Node]) })
+	rows := make([][]kv.Value, len(verdicts))
+	for i, verdict := range verdicts {
+		id, err := tx.ID(verdict.Node)
+		if err != nil {
+			return nil, err
+		}
+		now := kv.Value{}
+		if verdict.Now != kv.NoClass {
+			now = kv.ValueOf(tx.Classes()[verdict.Now])
+		}
+		rows[i] = []kv.Value{kv.ValueOf(id), kv.ValueOf(tx.Classes()[verdict.Before]), now}
+	}
+	return query.NewTable([]query.ColumnInfo{
+		idColumn(tx), {Name: "label_before", Kind: kv.KindClass}, {Name: "label_now", Kind: kv.KindClass},
+	}, rows), nil
 }

@@ -61,94 +61,89 @@ func (c *gateCommand) Run(ctx context.Context, s *streams) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	v := &gateVerdict{}
-	if err := c.view(s, c.DB, func(tx *kv.Tx) error { return c.judge(ctx, tx, v, s) }); err != nil {
+	var reasons []string // why the store does not pass
+	var listed *query.Result
+	err := c.view(s, c.DB, func(tx *kv.Tx) (err error) {
+		reasons, listed, err = c.judge(ctx, tx, s)
+		return err
+	})
+	if err != nil || reasons == nil {
 		return err
 	}
-	if len(v.reasons) == 0 {
-		s.say("%s: %s: passed", c.DB, v.standing())
-		return nil
-	}
-	if v.listed {
-		if _, err := print.Render(s.out, query.NewTable(scoreColumns, v.rows), print.FormatTable); err != nil {
+	if listed != nil {
+		if _, err := print.Render(s.out, listed, print.FormatTable); err != nil {
 			return err
 		}
 	}
-	return &verdictError{strings.Join(v.reasons, "; ")}
-}
-
-// A gateVerdict has the findings of gate.
-type gateVerdict struct {
-	threshold        float64
-	scored, suspects int64        // nodes; suspects are those above the threshold
-	reasons          []string     // why the store does not pass; none: it passes
-	listed           bool         // suspects are a reason
-	rows             [][]kv.Value // the first suspects, of those outside of the baseline
-}
-
-// check adds a reason about suspects if it holds.
-func (v *gateVerdict) check(holds bool, format string, args ...any) {
-	if holds {
-		v.listed = true
-		v.reasons = append(v.reasons, v.standing()+fmt.Sprintf(format, args...))
-	}
-}
-
-// standing says how many suspects there are.
-func (v *gateVerdict) standing() string {
-	return fmt.Sprintf("%d of %d scored nodes are suspects above %.4g", v.suspects, v.scored, v.threshold)
+	return &exitError{exitVerdict, strings.Join(reasons, "; ")}
 }
 
 // mostListed is how many suspects a gate prints.
 const mostListed = 20
 
-// judge compares the suspects with the limits and the baseline.
-func (c *gateCommand) judge(ctx context.Context, tx *kv.Tx, v *gateVerdict, s *streams) error {
+// judge compares the suspects with the limits and the baseline. Where suspects are a reason not to pass, it lists the
+// first of those outside of the baseline.
+func (c *gateCommand) judge(
+	ctx context.Context, tx *kv.Tx, s *streams,
+) (reasons []string, listed *query.Result, err error) {
 	known, err := c.readBaseline(ctx, s)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	run, err := query.LastRun(tx)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	v.threshold = run.Threshold
 	sayWarnings(s, run.Warnings)
+	scored := int64(0)
 	if run.Elsewhere != nil { // the store has a part of its graph
 		s.say("%s", wording.Elsewhere(run))
-		v.scored = run.Elsewhere.Scored
-	} else if v.scored, err = countWhere(ctx, tx, index.Not{Term: index.IsNull{Property: cleaner.ScoreColumn}}); err != nil {
-		return err
+		scored = run.Elsewhere.Scored
+	} else if scored, err = countWhere(ctx, tx, index.Not{Term: index.IsNull{Property: cleaner.ScoreColumn}}); err != nil {
+		return nil, nil, err
 	}
 	outdated, err := whyOutdated(ctx, tx, run)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	if outdated != "" {
-		v.reasons = append(v.reasons, outdated)
+		reasons = append(reasons, outdated)
 	}
 	result, err := suspectsAbove(ctx, tx, run.Threshold, c.Threads)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	isNew := int64(0)
+	suspects, isNew, rows := int64(0), 0, [][]kv.Value(nil)
 	for row, err := range result.Rows() {
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
-		v.suspects++
+		suspects++
 		if label, ok := known[row[0].String()]; ok && label == row[1].String() {
 			continue
 		}
-		if isNew++; len(v.rows) < mostListed {
-			v.rows = append(v.rows, row)
+		if isNew++; len(rows) < mostListed {
+			rows = append(rows, row)
 		}
 	}
-	v.check(c.Most != nil && v.suspects > *c.Most, ", want at most %v", orZero(c.Most))
-	share := float64(v.suspects) / float64(max(v.scored, 1))
-	v.check(c.MostShare != nil && share > *c.MostShare, ", a share of %.4g, want at most %.4g", share, orZero(c.MostShare))
-	v.check(c.Baseline != "" && isNew > 0, ", %d of them not in %s", isNew, c.Baseline)
-	return nil
+	standing := fmt.Sprintf("%d of %d scored nodes are suspects above %.4g", suspects, scored, run.Threshold)
+	refuse := func(format string, args ...any) {
+		listed = query.NewTable(scoreColumns, rows)
+		reasons = append(reasons, standing+fmt.Sprintf(format, args...))
+	}
+	if c.Most != nil && suspects > *c.Most {
+		refuse(", want at most %v", *c.Most)
+	}
+	if share := float64(suspects) / float64(max(scored, 1)); c.MostShare != nil && share > *c.MostShare {
+		refuse(", a share of %.4g, want at most %.4g", share, *c.MostShare)
+	}
+	if isNew > 0 && c.Baseline != "" {
+		refuse(", %d of them not in %s", isNew, c.Baseline)
+	}
+	if reasons == nil {
+		s.say("%s: %s: passed", c.DB, standing)
+	}
+	return reasons, listed, nil
 }
 
 // countWhere counts the nodes that a condition is true of.

@@ -108,7 +108,7 @@ func (h *host) work(ctx context.Context, j *holder.Job) (result []byte) {
 			a.Code = exitFailed
 		}
 	}
-	a.Written = files.written()
+	a.Written = files.done // nothing of the job runs any more
 	return encoded(a)
 }
 
@@ -160,8 +160,8 @@ func (j *askedJob) allow(writes bool) error {
 
 // answered are the commands whose work is done on a store that is open.
 var answered = []string{
-	"audit", "predict", "import", "remove", "estimate", "clean", "score", "rescore", "draw", "review", "gate", "eval", "export",
-	"check", "backup", "compact",
+	"predict", "import", "remove", "estimate", "clean", "score", "rescore", "draw", "audit", "review", "gate", "eval",
+	"export", "check", "backup", "compact",
 }
 
 // check refuses a command that would do more than to use the store that is open here.

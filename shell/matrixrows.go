@@ -148,11 +148,6 @@ func (c *exportCommand) writeArray(
 		return err
 	}
 	defer func() { err = errors.Join(err, features.Close()) }()
-	return writeFeatures(ctx, tx, features, out)
-}
-
-// writeFeatures writes features as .npy in the order of the nodes file.
-func writeFeatures(ctx context.Context, tx *kv.Tx, features *cleaner.FeatureRows, out io.Writer) error {
 	row := make([]float32, features.Width())
 	return npy.Write(out, tx.Shape().Present, len(row), func(yield func([]float32, error) bool) {
 		for v, err := range tx.InFileOrder() {

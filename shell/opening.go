@@ -123,7 +123,7 @@ func (c *resources) open(dir string, how access) (*kv.Store, error) {
 }
 
 // use runs fn with an open store. If another process holds the store and answers, that process runs the command, and
-// the error is an *answeredError. While fn runs with a store that is open for writing, this process answers others.
+// the error is an *exitError. While fn runs with a store that is open for writing, this process answers others.
 func (c *resources) use(s *streams, dir string, how access, fn func(*kv.Store) error) (err error) {
 	if s.asked != nil {
 		if err := s.asked.allow(how >= toWrite); err != nil {
@@ -139,7 +139,7 @@ func (c *resources) use(s *streams, dir string, how access, fn func(*kv.Store) e
 		return err
 	}
 	if h == nil {
-		return &answeredError{answer.Code}
+		return &exitError{code: answer.Code}
 	}
 	s.stages.end("open")
 	defer func() {
@@ -208,13 +208,6 @@ func (c *resources) untilFree(ctx context.Context, s *streams, fn func(left time
 			return ctx.Err()
 		}
 	}
-}
-
-// An answeredError ends a command that another process has run. Everything was said there.
-type answeredError struct{ code int }
-
-func (e *answeredError) Error() string {
-	return fmt.Sprintf("the process that holds the store ran the command, with exit code %d", e.code)
 }
 
 // view runs fn with a snapshot of a store that it reads for a moment.

@@ -167,7 +167,7 @@ type receivedFiles struct {
 	inputs, outputs map[string]*os.File
 
 	mu   sync.Mutex
-	done []string // outputs
+	done []string // names of outputs that are complete
 }
 
 // named gives names to the first files of some.
@@ -223,13 +223,6 @@ func (r *receivedFiles) Begun(name string) (*os.File, func(), error) {
 		defer r.mu.Unlock()
 		r.done = append(r.done, name)
 	}, nil
-}
-
-// written are the names of outputs that are complete.
-func (r *receivedFiles) written() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.done
 }
 
 // input is the standard input of the other process, which it passes if the command reads it.

@@ -8,10 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
-	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
 	"github.com/graphcleaner/graphcleaner/shell/internal/prompt"
@@ -37,7 +35,8 @@ type reviewCommand struct {
 }
 
 func (*reviewCommand) Help() string {
-	return `Shows the suspects one at a time, highest score first, each with its evidence, and takes a line with a key: ` + review.Keys + `.
+	return `Shows the suspects one at a time, highest score first, each with its evidence, and takes a line with a key: ` +
+		review.Keys + `.
 
 Every decision is on disk before the next suspect appears. A decided suspect does not come again. So you can leave a review at any time and continue ` +
 		`later. The scores around each decision move at once. At the end, review takes the decisions in, as rescore does. Skipped suspects come again in the next review. ` +
@@ -126,22 +125,11 @@ func (c *reviewCommand) browse(ctx context.Context, s *streams) error {
 
 // person is the flag of commands that decide.
 type person struct {
-	Who reviewer `placeholder:"NAME" help:"Who decides, in the history of decisions. Default: your user name."`
+	Who string `placeholder:"NAME" help:"Who decides, in the history of decisions. Default: your user name."`
 }
 
 // name is the name in the history.
-func (p person) name() string { return cmp.Or(string(p.Who), query.UserName()) }
-
-// A reviewer is the name of a person.
-type reviewer string
-
-// Validate refuses a name that no decision can have.
-func (r reviewer) Validate() error {
-	if strings.ContainsFunc(string(r), decide.IsControl) {
-		return fmt.Errorf("%q has control characters, want none but tab and newline", r)
-	}
-	return nil
-}
+func (p person) name() string { return cmp.Or(p.Who, query.UserName()) }
 
 // auditCommand shows labels that chance chose, one at a time, and tells how many labels are wrong.
 type auditCommand struct {

@@ -26,7 +26,7 @@ func TestExportedVerdicts(t *testing.T) {
 		t.Helper()
 		tx := store.Begin()
 		defer tx.Close()
-		result := must.Get((&exportCommand{What: "verdicts"}).result(t.Context(), tx))(t)
+		result := must.Get((&exportCommand{What: "verdicts"}).result(t.Context(), tx, nil))(t)
 		var out bytes.Buffer
 		must.Get(print.Render(&out, result, print.FormatCSV))(t)
 		return out.String()

@@ -3,6 +3,7 @@ package shell
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -17,8 +18,8 @@ import (
 // shellCommand answers statements about a store.
 type shellCommand struct {
 	DB       string       `arg:"" name:"DB" help:"Directory of the store."`
-	Command  string       `short:"c" placeholder:"QUERY" help:"Answer this and exit."`
-	File     string       `short:"f" file:"read" placeholder:"FILE" help:"Answer the statements of a file and exit."`
+	Command  string       `short:"c" xor:"statements" placeholder:"QUERY" help:"Answer this and exit."`
+	File     string       `short:"f" xor:"statements" file:"read" placeholder:"FILE" help:"Answer the statements of a file and exit."`
 	Format   print.Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl, markdown or parquet."`
 	ReadOnly bool         `help:"Refuse statements that write, and let others read at the same time."`
 	Yes      bool         `short:"y" help:"Confirm decisions about all nodes that meet a condition."`
@@ -46,9 +47,6 @@ The store is open only while statements run, and for a second after. If another 
 }
 
 func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
-	if c.Command != "" && c.File != "" {
-		return usagef("shell: want -c or -f, got both")
-	}
 	if err := c.Format.Check(print.ScreenOf(s.out)); err != nil {
 		return usagef("shell: %v", err)
 	}
@@ -84,7 +82,7 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 	opt.Store = at
 	if opt.Interactive {
 		// A store that is not there, or is damaged, is told of before anything is asked.
-		if err := at.begin(); err != nil {
+		if _, err := at.do(ctx, at.base, prompt.Listener{Out: io.Discard}); err != nil {
 			return err
 		}
 		// The prompt listens for Ctrl-C itself, and ctx ends by the other signals alone. Once it has ended, the store

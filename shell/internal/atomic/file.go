@@ -187,15 +187,6 @@ func (o *File) Path() string { return o.path }
 // InPlace reports whether the file is a device or a pipe, which is written to as it is.
 func (o *File) InPlace() bool { return o.temporary == "" }
 
-// Size returns how many bytes are written, of a file that is not InPlace.
-func (o *File) Size() (int64, error) { return o.file.Seek(0, io.SeekCurrent) }
-
-// Truncate takes out the bytes after a size, of a file that is not InPlace.
-func (o *File) Truncate(size int64) error {
-	_, err := o.file.Seek(size, io.SeekStart)
-	return errors.Join(err, o.file.Truncate(size))
-}
-
 // Discard leaves the file that was there before, if any.
 func (o *File) Discard() error {
 	if o.done != nil {

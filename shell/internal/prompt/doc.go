@@ -6,9 +6,8 @@
 // A line that begins with a dot is for the session: .help, .mode FORMAT, .timing on|off, .output FILE, .read FILE,
 // .quit. Their names cannot be shortened.
 //
-// The file of .output holds whole answers; a statement that fails leaves nothing in it. It takes the place of an
-// earlier file at the next .output, or when the session ends, and not where the session ends by an error. Devices and
-// pipes are written to at once. No file is written into a store.
+// The file of .output takes the place of an earlier file at the next .output, or when the session ends, and not where
+// the session ends by an error. Devices and pipes are written to at once. No file is written into a store.
 //
 // A statement has at most 1 MiB: what is longer is asked as several, and many equalities of one property as in (…). The
 // file of .read may be a named pipe.

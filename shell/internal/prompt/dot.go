@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -125,4 +126,48 @@ func (s *session) help(of string) error {
 func (s *session) printText(text string) error {
 	_, err := io.WriteString(s.out, text)
 	return err
+}
+
+// A redirection is the file that answers go to. It replaces the earlier file when .output names another or the session
+// ends, but not if the session ends with an error.
+type redirection struct {
+	*atomic.File
+	name string       // as it was typed
+	mode print.Format // of answers before it
+}
+
+// redirect sends answers to a file, in the format that its name asks for, or with "" back to where they went at first.
+func (s *session) redirect(ctx context.Context, file string) error {
+	if err := s.endOutput(false); err != nil || file == "" {
+		return err
+	}
+	format, named := print.OfFile(file)
+	if named && format == print.FormatParquet && s.format != format {
+		return fmt.Errorf(".output %s: a Parquet file holds one answer: use shell -c with --format parquet", file)
+	}
+	begun, err := atomic.Begin(ctx, file, 0o666) // less the bits of the umask
+	if err != nil {
+		return fmt.Errorf(".output: %w", err)
+	}
+	s.output, s.out = &redirection{File: begun, name: file, mode: s.format}, begun.Writer
+	if named {
+		s.format = format
+	}
+	return nil
+}
+
+// endOutput puts the file of .output, if any, into place. Where the session failed, the file that was there stays.
+func (s *session) endOutput(failed bool) error {
+	r := s.output
+	if r == nil {
+		return nil
+	}
+	s.output, s.out, s.format = nil, s.opt.Out, r.mode
+	if !failed {
+		return r.Commit()
+	}
+	if !r.InPlace() {
+		s.say(fmt.Sprintf("%s was not written", r.Path()))
+	}
+	return r.Discard()
 }

@@ -1,8 +1,6 @@
 package prompt
 
 import (
-	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,25 +51,5 @@ func TestOutputIsWholeOrAsItWas(t *testing.T) {
 				t.Errorf("left behind: %v, %v", entries, err)
 			}
 		})
-	}
-}
-
-// TestOutputDropsHalfAnAnswer cancels a statement whose answer has begun.
-func TestOutputDropsHalfAnAnswer(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "answers")
-	s := &session{out: os.Stdout}
-	must.Do(t, s.redirect(t.Context(), file))
-	for _, answer := range []struct {
-		text string
-		err  error
-	}{{"whole\n", nil}, {"half of o", context.Canceled}, {"whole as well\n", nil}} {
-		must.Get(s.out.Write([]byte(answer.text)))(t)
-		if err := s.settle(answer.err); !errors.Is(err, answer.err) {
-			t.Errorf("%q: got error %v, want %v", answer.text, err, answer.err)
-		}
-	}
-	must.Do(t, s.endOutput(false))
-	if got, err := os.ReadFile(file); err != nil || string(got) != "whole\nwhole as well\n" {
-		t.Errorf("got %q, %v", got, err)
 	}
 }

@@ -114,7 +114,7 @@ func (s *session) runScript(ctx context.Context, in io.Reader, name string) erro
 		case err != nil: // nothing after it can be read
 			return s.place(next, name, err)
 		}
-		err = s.settle(s.step(ctx, next))
+		err = s.step(ctx, next)
 		switch {
 		case err == nil:
 		case errors.Is(err, errQuit) || ctx.Err() != nil:

@@ -1,6 +1,6 @@
-// Package review lets a person decide about suspects, one after another, by lines such as y. It writes each decision before it
-// shows the next suspect, and updates the scores at the end. It knows nothing of flags and files, and not how suspects
-// are found or scores are computed.
+// Package review lets a person decide about suspects, one after another, by lines such as y. It writes each decision
+// before it shows the next suspect, and updates the scores at the end. It knows nothing of flags and files, and not how
+// suspects are found or scores are computed.
 package review
 
 import (
@@ -141,7 +141,8 @@ func (r *review) show(ctx context.Context) (done bool, err error) {
 		r.at++
 		return r.refuse("%s is decided by %s meanwhile", e.ID, cmp.Or(e.History[n-1].Who, "somebody"))
 	}
-	_, err = fmt.Fprintf(r.Out, "\n%d of %d: node %s\n%s", r.at+1, len(r.queue), print.EscapeControls(e.ID), card(e, r.blind))
+	_, err = fmt.Fprintf(r.Out, "\n%d of %d: node %s\n%s", r.at+1, len(r.queue), print.EscapeControls(e.ID),
+		card(e, r.blind))
 	if err != nil {
 		return false, err
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -64,8 +63,7 @@ func (s *Step) Do(ctx context.Context, store *kv.Store, opt query.Options) (r Re
 		err = store.View(func(tx *kv.Tx) error {
 			v, err := tx.Node(s.Show)
 			if err == nil {
-				by := ops.Options{Workers: opt.Workers, MemoryBudget: opt.MemoryBudget}
-				r.Dossier, err = survey.Read(ctx, tx, v, survey.Guess(tx), by)
+				r.Dossier, err = survey.Read(ctx, tx, v, survey.Guess(tx), opt)
 			}
 			return err
 		})

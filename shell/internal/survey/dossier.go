@@ -38,9 +38,9 @@ type Neighbor struct {
 	Predicted string
 }
 
-// Read reads the dossier of a node.
-func Read(ctx context.Context, tx *kv.Tx, v kv.NodeID, columns Columns, opt ops.Options) (*Dossier, error) {
-	e, err := cleaner.Glance(ctx, tx, v, opt)
+// Read reads the dossier of a node within the memory of some options.
+func Read(ctx context.Context, tx *kv.Tx, v kv.NodeID, columns Columns, opt query.Options) (*Dossier, error) {
+	e, err := cleaner.Glance(ctx, tx, v, ops.Options{Workers: opt.Workers, MemoryBudget: opt.MemoryBudget})
 	if err != nil {
 		return nil, err
 	}

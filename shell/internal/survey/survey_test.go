@@ -13,7 +13,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/picture"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
@@ -24,7 +23,7 @@ func dossierOf(t *testing.T, store *kv.Store, id string, columns Columns) (d *Do
 	must.Do(t, store.View(func(tx *kv.Tx) error {
 		v, err := tx.Node(id)
 		if err == nil {
-			d, err = Read(t.Context(), tx, v, columns, ops.Options{})
+			d, err = Read(t.Context(), tx, v, columns, query.Options{})
 		}
 		return err
 	}))

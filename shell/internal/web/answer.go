@@ -23,6 +23,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/picture"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
@@ -295,4 +296,39 @@ func assetText(name string) string {
 		panic(err) // it is in the program
 	}
 	return string(text)
+}
+
+// A shownClass is a class as the template "label" shows it.
+type shownClass struct {
+	Name  string
+	Color int // its place among classes
+}
+
+// functions are those of the templates.
+var functions = template.FuncMap{
+	"swatch":    func(class int) template.HTML { return template.HTML(picture.Swatch(class)) },
+	"svg":       func(text string) template.HTML { return template.HTML(text) },
+	"percent":   wording.Percent,
+	"plain":     print.EscapeControls,
+	"named":     func(name string, class int) shownClass { return shownClass{name, class} },
+	"next":      func(i, by int) int { return i + by },
+	"fold":      fold,
+	"pair":      func(a, b any) [2]any { return [2]any{a, b} },
+	"statement": func(word, id string) string { return word + " " + query.Quote(id) },
+	"ask":       askAddress,
+	"version":   assetVersion,
+}
+
+// fold divides a long text in its beginning and the rest, between words.
+func fold(text string, most int) (parts [2]string) {
+	parts[0] = text
+	runes := []rune(text)
+	if len(runes) <= most+most/4 {
+		return parts
+	}
+	begin := string(runes[:most])
+	if at := strings.LastIndexAny(begin, " \n"); at > len(begin)/2 {
+		begin = begin[:at]
+	}
+	return [2]string{begin, text[len(begin):]}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
@@ -39,7 +38,10 @@ const cardChoices = 9
 func (s *Server) node(r *http.Request) (a answer, err error) {
 	a.page = "card"
 	err = s.snapshot(func(tx *kv.Tx) error {
-		v, err := s.find(tx, r.FormValue("id"))
+		v, err := tx.Node(r.FormValue("id"))
+		if errors.Is(err, kv.ErrNotFound) {
+			return refuse(http.StatusNotFound, fmt.Sprintf("No node has the id %s.", query.Quote(r.FormValue("id"))))
+		}
 		if err != nil {
 			return err
 		}
@@ -52,27 +54,13 @@ func (s *Server) node(r *http.Request) (a answer, err error) {
 	return a, err
 }
 
-// find finds the node with an id.
-func (s *Server) find(tx *kv.Tx, id string) (kv.NodeID, error) {
-	v, err := tx.Node(id)
-	if errors.Is(err, kv.ErrNotFound) {
-		err = refuse(http.StatusNotFound, fmt.Sprintf("No node has the id %s.", query.Quote(id)))
-	}
-	return v, err
-}
-
-// dossier reads the Dossier of a node.
-func (s *Server) dossier(ctx context.Context, tx *kv.Tx, v kv.NodeID) (*survey.Dossier, error) {
-	return survey.Read(ctx, tx, v, s.Columns, ops.Options{Workers: s.Query.Workers, MemoryBudget: s.Query.MemoryBudget})
-}
-
 // card reads the card of a node.
 func (s *Server) card(ctx context.Context, tx *kv.Tx, v kv.NodeID) (*card, error) {
 	run, err := query.LastRun(tx)
 	if err != nil && !errors.Is(err, query.ErrNotCleaned) {
 		return nil, err
 	}
-	d, err := s.dossier(ctx, tx, v)
+	d, err := survey.Read(ctx, tx, v, s.Columns, s.Query)
 	if err != nil {
 		return nil, err
 	}
