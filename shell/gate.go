@@ -95,7 +95,7 @@ func (c *gateCommand) judge(
 		return nil, nil, err
 	}
 	sayWarnings(s, run.Warnings)
-	scored := int64(0)
+	var scored int64
 	if run.Elsewhere != nil { // the store has a part of its graph
 		s.say("%s", wording.Elsewhere(run))
 		scored = run.Elsewhere.Scored

@@ -108,8 +108,8 @@ type pageAddress string
 func (a pageAddress) Validate() error { return web.CheckAddress(string(a)) }
 
 // serve serves the page of a store.
-func (f *pageFlags) serve(ctx context.Context, store *kv.Store, opt web.Options) (page *web.Server, err error) {
-	err = store.View(func(tx *kv.Tx) error {
+func (f *pageFlags) serve(ctx context.Context, store *kv.Store, opt web.Options) (*web.Server, error) {
+	err := store.View(func(tx *kv.Tx) error {
 		opt.Columns = survey.Guess(tx)
 		return nil
 	})
@@ -117,15 +117,11 @@ func (f *pageFlags) serve(ctx context.Context, store *kv.Store, opt web.Options)
 		return nil, err
 	}
 	opt.Store = store
-	listener, err := web.Listen(ctx, string(f.Addr))
+	page, err := web.Serve(ctx, string(f.Addr), opt)
 	if err != nil {
 		return nil, fmt.Errorf("--addr: %w", err)
 	}
-	page, err = web.Serve(ctx, listener, opt)
-	if err != nil {
-		err = errors.Join(err, listener.Close())
-	}
-	return page, err
+	return page, nil
 }
 
 // openBrowser opens the page in the browser of the desktop, if there is one. Everybody on the machine can see the

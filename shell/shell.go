@@ -48,7 +48,7 @@ The store is open only while statements run, and for a second after. If another 
 
 func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 	if err := c.Format.Check(print.ScreenOf(s.out)); err != nil {
-		return usagef("shell: %v", err)
+		return usagef("%v", err)
 	}
 	opt := prompt.Options{
 		In:     s.in,

@@ -58,7 +58,7 @@ type Server struct {
 // errAddress is returned for an address that other machines could reach.
 var errAddress = errors.New("the page is for this machine alone: want an address on loopback, such as 127.0.0.1:0")
 
-// CheckAddress returns an error unless Listen could take the address.
+// CheckAddress returns an error unless Serve could take the address.
 func CheckAddress(address string) error {
 	_, err := resolve(address)
 	return err
@@ -81,17 +81,6 @@ func resolve(address string) (string, error) {
 		return "", fmt.Errorf("%s: the port is %q, want a number from 0 to 65535", address, port)
 	}
 	return net.JoinHostPort(host, port), nil
-}
-
-// Listen opens an address such as 127.0.0.1:0, where 0 stands for any free port. The address must be one of this
-// machine alone.
-func Listen(ctx context.Context, address string) (net.Listener, error) {
-	address, err := resolve(address)
-	if err != nil {
-		return nil, err
-	}
-	var listen net.ListenConfig
-	return listen.Listen(ctx, "tcp", address)
 }
 
 // hostsOf are the hosts that a request can name which comes to an address. Browsers leave out port 80.
@@ -118,9 +107,17 @@ const (
 	idleTimeout   = 2 * time.Minute
 )
 
-// Serve begins to serve the page on an address that Listen opened. The end of ctx ends all requests. The caller closes
-// the server, and the store after it.
-func Serve(ctx context.Context, listener net.Listener, opt Options) (*Server, error) {
+// Serve begins to serve the page on an address such as 127.0.0.1:0, where 0 stands for any free port. The address must
+// be one of this machine alone. The end of ctx ends all requests. The caller closes the server, and the store after it.
+func Serve(ctx context.Context, address string, opt Options) (*Server, error) {
+	address, err := resolve(address)
+	if err != nil {
+		return nil, err
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
 	ctx, stop := context.WithCancel(ctx)
 	s := &Server{Options: opt, ctx: ctx, began: time.Now(), listener: listener, stop: stop, hosts: hostsOf(listener.Addr())}
 	s.ReadOnly = s.ReadOnly || opt.Store.ReadOnly()

@@ -42,12 +42,11 @@ type client struct {
 // serve serves the page of a store.
 func serve(t *testing.T, store *kv.Store, change func(*Options)) *client {
 	t.Helper()
-	listener := must.Get(Listen(t.Context(), "127.0.0.1:0"))(t)
 	opt := Options{Store: store, Name: "papers", Query: query.Options{Who: "ann", Workers: 2}, Columns: survey.Columns{Title: "title"}}
 	if change != nil {
 		change(&opt)
 	}
-	server := must.Get(Serve(context.Background(), listener, opt))(t)
+	server := must.Get(Serve(context.Background(), "127.0.0.1:0", opt))(t)
 	transport := &http.Transport{}
 	t.Cleanup(func() {
 		transport.CloseIdleConnections()
@@ -603,19 +602,21 @@ func TestHosts(t *testing.T) {
 
 // TestListen takes addresses of this machine alone.
 func TestListen(t *testing.T) {
+	store := papers.Loaded(t)
 	for address, ok := range map[string]bool{
 		"127.0.0.1:0": true, "localhost:0": true, "127.0.0.2:0": true, "0.0.0.0:0": false, ":0": false, "example.org:80": false, "10.0.0.1:0": false, "127.0.0.1": false,
 		"127.0.0.1:x": false, "127.0.0.1:70000": false, "": false, "[::]:0": false,
 	} {
-		listener, err := Listen(t.Context(), address)
+		server, err := Serve(t.Context(), address, Options{Store: store})
 		if (err == nil) != ok {
 			t.Errorf("%s: got %v", address, err)
 		}
-		if listener != nil {
-			if host, _, err := net.SplitHostPort(listener.Addr().String()); err != nil || !net.ParseIP(host).IsLoopback() {
-				t.Errorf("%s: listens at %s", address, listener.Addr())
+		if server != nil {
+			at := server.listener.Addr().String()
+			if host, _, err := net.SplitHostPort(at); err != nil || !net.ParseIP(host).IsLoopback() {
+				t.Errorf("%s: listens at %s", address, at)
 			}
-			if err := listener.Close(); err != nil {
+			if err := server.Close(); err != nil {
 				t.Error(err)
 			}
 		}
