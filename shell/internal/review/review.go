@@ -201,17 +201,15 @@ func canAccept(e *survey.Dossier) bool { return e.Suggestion != "" && e.Suggesti
 
 // take does what a key asks for, with the text behind it; moved says that another suspect is to be shown.
 func (r *review) take(ctx context.Context, e *survey.Dossier, key, text string) (moved bool, err error) {
-	keys := Keys
+	keys, hasText := Keys, key == "l" || key == "w"
 	if r.blind {
 		keys = AuditKeys
-		options := e.BlindOptions()
-		if at, err := strconv.Atoi(key); err == nil && at > 0 && at <= len(options) {
-			return r.decide(ctx, e, decide.Relabel, options[at-1])
-		}
 	}
-	switch {
-	case text != "" && key != "l" && key != "w", r.blind && slices.Contains([]string{"y", "n", "u", "e"}, key):
+	if text != "" && !hasText || r.blind && slices.Contains([]string{"y", "n", "u", "e"}, key) {
 		return r.refuse("%s", keys)
+	}
+	if at, err := strconv.Atoi(key); r.blind && err == nil && at > 0 && at <= len(e.BlindOptions()) {
+		return r.decide(ctx, e, decide.Relabel, e.BlindOptions()[at-1])
 	}
 	switch key {
 	case "y":
