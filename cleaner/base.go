@@ -230,20 +230,17 @@ func (l *Lessons) Each(visit func(row int, v kv.NodeID)) {
 // measureAccuracy fills the report's counts and accuracies.
 func (p *problem) measureAccuracy(ctx context.Context, predictions ops.Source, report *PredictReport) error {
 	var nodes, right [SplitUnused + 1]int64
-	err := rowstore.Each(ctx, predictions, p.graph.NumNodes(), 1, func(rows kv.Range, values []float32) error {
-		for v := rows.First; v < rows.End; v++ {
-			if p.labels[v] == kv.NoClass {
-				continue
-			}
-			row := values[int(v-rows.First)*p.classes:][:p.classes]
-			split := p.splits[v]
-			if p.teachesBase(v) && !p.drawn {
-				split = SplitTrain
-			}
-			nodes[split]++
-			if best, _, tied := largest(row); best == p.labels[v] && !tied {
-				right[split]++
-			}
+	err := rowstore.EachRow(ctx, predictions, len(p.labels), 1, func(v kv.NodeID, row []float32) error {
+		if p.labels[v] == kv.NoClass {
+			return nil
+		}
+		split := p.splits[v]
+		if p.teachesBase(v) && !p.drawn {
+			split = SplitTrain
+		}
+		nodes[split]++
+		if best, _, tied := largest(row); best == p.labels[v] && !tied {
+			right[split]++
 		}
 		return nil
 	})

@@ -248,11 +248,9 @@ func (p *problem) writeDegrees(ctx context.Context, s *rowstore.Store, operators
 func (p *problem) eachInput(
 	ctx context.Context, s *rowstore.Store, opt Options, change func(v kv.NodeID, row []float32),
 ) error {
-	return rowstore.Each(ctx, s, p.graph.NumNodes(), opt.Workers, func(rows kv.Range, values []float32) error {
-		for v := rows.First; v < rows.End; v++ {
-			change(v, values[int(v-rows.First)*s.Width():][:s.Width()])
-		}
-		return s.Write(rows, 0, s.Width(), values)
+	return rowstore.EachRow(ctx, s, s.Rows, opt.Workers, func(v kv.NodeID, row []float32) error {
+		change(v, row)
+		return s.Write(kv.Range{First: v, End: v + 1}, 0, len(row), row)
 	})
 }
 
@@ -312,22 +310,18 @@ func countFeatures(ctx context.Context, tx *kv.Tx) (count int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	width := matrix.Width()
-	err = rowstore.Each(ctx, matrix, tx.NumNodes(), 1, func(rows kv.Range, values []float32) error {
-		for v := rows.First; v < rows.End; v++ {
-			row := values[int(v-rows.First)*width:][:width]
-			isNaN := func(value float32) bool { return value != value }
-			if !slices.ContainsFunc(row, func(value float32) bool { return !isNaN(value) }) {
-				continue
-			}
-			if j := slices.IndexFunc(row, func(value float32) bool { return !isFeature(value) }); j >= 0 {
-				err := fmt.Errorf("feature %s is %v, want a number between %g and %g: %w",
-					matrix.Columns()[j], row[j], -mostFeature, mostFeature, ErrFeatures)
-				return naming.Node(tx, v, err)
-			}
-			if slices.ContainsFunc(row, func(value float32) bool { return value != 0 }) {
-				count++
-			}
+	err = rowstore.EachRow(ctx, matrix, tx.NumNodes(), 1, func(v kv.NodeID, row []float32) error {
+		isNaN := func(value float32) bool { return value != value }
+		if !slices.ContainsFunc(row, func(value float32) bool { return !isNaN(value) }) {
+			return nil
+		}
+		if j := slices.IndexFunc(row, func(value float32) bool { return !isFeature(value) }); j >= 0 {
+			err := fmt.Errorf("feature %s is %v, want a number between %g and %g: %w",
+				matrix.Columns()[j], row[j], -mostFeature, mostFeature, ErrFeatures)
+			return naming.Node(tx, v, err)
+		}
+		if slices.ContainsFunc(row, func(value float32) bool { return value != 0 }) {
+			count++
 		}
 		return nil
 	})

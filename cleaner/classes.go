@@ -124,12 +124,10 @@ func (s *LabelStatistics) measureConfidence(ctx context.Context, tx *kv.Tx, labe
 	case err != nil:
 		return err
 	}
-	c, sums := predictions.Width(), make([]float64, len(s.Classes))
-	err = rowstore.Each(ctx, predictions, len(labels), 1, func(rows kv.Range, values []float32) error {
-		for i, y := range labels[rows.First:rows.End] {
-			if y != kv.NoClass {
-				sums[y] += float64(values[i*c+int(y)])
-			}
+	sums := make([]float64, len(s.Classes))
+	err = rowstore.EachRow(ctx, predictions, len(labels), 1, func(v kv.NodeID, row []float32) error {
+		if y := labels[v]; y != kv.NoClass {
+			sums[y] += float64(row[y])
 		}
 		return nil
 	})
@@ -209,17 +207,14 @@ func countNeighbors(ctx context.Context, graph ops.Graph, labels []kv.Class, cla
 	if err != nil {
 		return nil, err
 	}
-	type counter struct {
-		lists kv.Adjacency
-		*NeighborCounts
+	counts := make([]*NeighborCounts, parallel.Workers(workers))
+	for i := range counts {
+		counts[i] = NewNeighborCounts(classes)
 	}
-	counters := make([]counter, parallel.Workers(workers))
-	for i := range counters {
-		counters[i].NeighborCounts = NewNeighborCounts(classes)
-	}
-	err = parallel.Do(ctx, len(counters), len(blocks), func(_ context.Context, worker, b int) error {
-		count := &counters[worker]
-		if err := graph.ReadAdjacency(blocks[b], &count.lists); err != nil {
+	read := make([]kv.Adjacency, len(counts))
+	err = parallel.Do(ctx, len(counts), len(blocks), func(_ context.Context, worker, b int) error {
+		count, lists := counts[worker], &read[worker]
+		if err := graph.ReadAdjacency(blocks[b], lists); err != nil {
 			return err
 		}
 		for v := blocks[b].First; v < blocks[b].End; v++ {
@@ -227,8 +222,8 @@ func countNeighbors(ctx context.Context, graph ops.Graph, labels []kv.Class, cla
 			if y == kv.NoClass {
 				continue
 			}
-			i := v - count.lists.First
-			for _, u := range count.lists.Neighbors[count.lists.Offsets[i]:count.lists.Offsets[i+1]] {
+			i := v - lists.First
+			for _, u := range lists.Neighbors[lists.Offsets[i]:lists.Offsets[i+1]] {
 				if labels[u] != kv.NoClass {
 					count.All[y]++
 				}
@@ -239,14 +234,13 @@ func countNeighbors(ctx context.Context, graph ops.Graph, labels []kv.Class, cla
 		}
 		return nil
 	})
-	all := NewNeighborCounts(classes)
-	for _, counter := range counters {
+	for _, more := range counts[1:] {
 		for k := range classes {
-			all.All[k] += counter.All[k]
-			all.Agreeing[k] += counter.Agreeing[k]
+			counts[0].All[k] += more.All[k]
+			counts[0].Agreeing[k] += more.Agreeing[k]
 		}
 	}
-	return all, err
+	return counts[0], err
 }
 
 // countNeighbors counts the neighbours in the graph, unless that was done before.

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
@@ -72,32 +71,19 @@ func (f *filler) row(v kv.NodeID, predicted []float32) ([]float32, error) {
 	if f.imported == nil {
 		return row, nil
 	}
-	imported := make([]float32, len(row))
-	if err := f.imported.Read(kv.Range{First: v, End: v + 1}, 0, len(imported), imported); err != nil || hasNaN(imported) {
-		return row, err
-	}
-	weights, err := f.group(v)
-	if err == nil && weights[1] > 0 {
-		labelmodel.Mix(weights, row, imported)
-	}
-	return row, err
-}
-
-// group is the weights of a node's group.
-func (f *filler) group(v kv.NodeID) ([]float64, error) {
-	weights := f.by.Weights
-	value, err := f.tx.Value(v, splitColumn)
-	if len(weights) == 1 || errors.Is(err, kv.ErrNoColumn) {
-		return weights[0], nil
-	}
-	if err != nil {
+	imported, split := make([]float32, len(row)), SplitNone
+	if err := f.imported.Read(kv.Range{First: v, End: v + 1}, 0, len(imported), imported); err != nil {
 		return nil, err
 	}
-	split, err := splitOf(f.tx, v, value)
-	if err != nil || split.Teaches() {
-		return weights[0], err
+	value, err := f.tx.Value(v, splitColumn)
+	if err == nil && len(f.by.Weights) > 1 {
+		split, err = splitOf(f.tx, v, value)
 	}
-	return weights[1], nil
+	if err != nil && !errors.Is(err, kv.ErrNoColumn) {
+		return nil, err
+	}
+	f.by.mix(split.Teaches(), row, imported)
+	return row, nil
 }
 
 // unpredicted are the nodes without predictions among those that the classifier has not seen, ascending.

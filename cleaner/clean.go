@@ -294,19 +294,14 @@ func writePredictions(
 		return err
 	}
 	wide := make([]float64, predictions.Width())
-	err = rowstore.Each(ctx, predictions, snapshot.NumNodes(), 1, func(rows kv.Range, values []float32) error {
-		for v := rows.First; v < rows.End; v++ {
-			if removed.Has(v) {
-				continue
-			}
-			for j := range wide {
-				wide[j] = float64(values[int(v-rows.First)*len(wide)+j])
-			}
-			if err := w.Put(v, wide); err != nil {
-				return err
-			}
+	err = rowstore.EachRow(ctx, predictions, snapshot.NumNodes(), 1, func(v kv.NodeID, row []float32) error {
+		if removed.Has(v) {
+			return nil
 		}
-		return nil
+		for j, p := range row {
+			wide[j] = float64(p)
+		}
+		return w.Put(v, wide)
 	})
 	if err != nil {
 		return err

@@ -87,7 +87,6 @@ func combine(
 		return nil, "", false, err
 	}
 	for _, g := range c.groups {
-		c.by.Weights = append(c.by.Weights, g.weights)
 		warns = warns || g.maySee() || len(g.rows) > 0 && opt.Imported == "" && g.weights[1] == 0
 	}
 	p.predictions, p.joined = mixture, c.by
@@ -156,14 +155,6 @@ func (r *Run) mixture(tx *kv.Tx) (*kv.Matrix, error) {
 	return mixture, nil
 }
 
-// group is the place of a node's group.
-func (c *combination) group(v kv.NodeID) int {
-	if len(c.groups) > 1 && !c.storeSplits[v].Teaches() {
-		return 1
-	}
-	return 0
-}
-
 // judge finds out, on a sample, what to do with each group.
 func (c *combination) judge(ctx context.Context) (err error) {
 	c.crossFitted = true // as B is
@@ -182,6 +173,7 @@ func (c *combination) judge(ctx context.Context) (err error) {
 		if err := c.weigh(ctx, &c.groups[i], sample, both.Data); err != nil {
 			return err
 		}
+		c.by.Weights = append(c.by.Weights, c.groups[i].weights)
 	}
 	c.opt.stage("combine")
 	return nil
@@ -210,6 +202,11 @@ func (c *combination) readSample(ctx context.Context, sample *sample) (*scratch.
 	return both, nil
 }
 
+// isTrained says whether a node is of the first group: the classifier from outside was trained on it, as far as is known.
+func (c *combination) isTrained(v kv.NodeID) bool {
+	return c.storeSplits == nil || c.storeSplits[v].Teaches()
+}
+
 // divide makes the groups, of the nodes that U has.
 func (c *combination) divide(sample *sample, both []float32) {
 	c.groups = []group{{}}
@@ -218,7 +215,10 @@ func (c *combination) divide(sample *sample, both []float32) {
 	}
 	sample.nodes.each(kv.Range{End: kv.NodeID(len(c.labels))}, func(rank int, v kv.NodeID) {
 		if row := both[2*rank*c.classes : 2*(rank+1)*c.classes]; !hasNaN(row) {
-			g := &c.groups[c.group(v)]
+			g := &c.groups[0]
+			if !c.isTrained(v) {
+				g = &c.groups[1]
+			}
 			g.rows = append(g.rows, rank)
 		}
 	})
@@ -259,25 +259,38 @@ func (c *combination) weigh(ctx context.Context, g *group, sample *sample, both 
 
 // join writes P.
 func (c *combination) join(ctx context.Context, mixture *rowstore.Store) error {
-	width := c.classes
 	var lacking atomic.Int64
 	err := rowstore.Each(ctx, c.predictions, len(c.labels), c.opt.Workers, func(rows kv.Range, values []float32) error {
 		own := make([]float32, len(values))
-		if err := c.own.Read(rows, 0, width, own); err != nil {
+		if err := c.own.Read(rows, 0, c.classes, own); err != nil {
 			return err
 		}
 		for v := rows.First; v < rows.End; v++ {
-			at := int(v-rows.First) * width
-			if row := values[at : at+width]; hasNaN(row) {
+			at := int(v-rows.First) * c.classes
+			if !c.by.mix(c.isTrained(v), own[at:at+c.classes], values[at:at+c.classes]) {
 				lacking.Add(1)
-			} else if g := &c.groups[c.group(v)]; g.weights[1] > 0 {
-				labelmodel.Mix(g.weights, own[at:at+width], row)
 			}
 		}
-		return mixture.Write(rows, 0, width, own)
+		return mixture.Write(rows, 0, c.classes, own)
 	})
 	c.lacking = int(lacking.Load())
 	return err
+}
+
+// mix joins the classifier's own row of a node with the imported one, by the weights of the node's group; false if
+// there is no imported row.
+func (k *keptClassifier) mix(isTrained bool, own, imported []float32) bool {
+	weights := k.Weights[0]
+	if len(k.Weights) > 1 && !isTrained {
+		weights = k.Weights[1]
+	}
+	if hasNaN(imported) {
+		return false
+	}
+	if weights[1] > 0 {
+		labelmodel.Mix(weights, own, imported)
+	}
+	return true
 }
 
 // String says what was done, and why.

@@ -168,14 +168,7 @@ func writeMixture(ctx context.Context, b *kv.Bulk, p *problem) error {
 	if err != nil {
 		return err
 	}
-	return rowstore.Each(ctx, p.predictions, len(p.labels), 1, func(rows kv.Range, values []float32) error {
-		for v := rows.First; v < rows.End; v++ {
-			if err := w.Put(v, values[int(v-rows.First)*p.classes:][:p.classes]); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return rowstore.EachRow(ctx, p.predictions, len(p.labels), 1, w.Put)
 }
 
 // markJoined makes the classifier that was joined that of the store, or removes that of an earlier run, with what it
@@ -252,11 +245,9 @@ func (r *Run) options(opt RescoreOptions) Options {
 // testedLabels are the labels of the nodes that have predictions.
 func testedLabels(ctx context.Context, p *problem, workers int) ([]kv.Class, error) {
 	tested := slices.Clone(p.labels)
-	err := rowstore.Each(ctx, p.predictions, len(tested), workers, func(rows kv.Range, values []float32) error {
-		for v := rows.First; v < rows.End; v++ {
-			if hasNaN(values[int(v-rows.First)*p.classes:][:p.classes]) {
-				tested[v] = kv.NoClass
-			}
+	err := rowstore.EachRow(ctx, p.predictions, len(tested), workers, func(v kv.NodeID, row []float32) error {
+		if hasNaN(row) {
+			tested[v] = kv.NoClass
 		}
 		return nil
 	})

@@ -134,12 +134,9 @@ func splitApart(
 
 // each visits the nodes that are judged with their label and predictions [classes], ascending.
 func (t *trial) each(ctx context.Context, visit func(v kv.NodeID, y kv.Class, row []float32)) error {
-	classes := t.Predictions.Width()
-	return rowstore.Each(ctx, t.Predictions, len(t.Labels), 1, func(rows kv.Range, values []float32) error {
-		for v := rows.First; v < rows.End; v++ {
-			if y := t.Labels[v]; y != kv.NoClass && (t.part == nil || t.Splits[v] == *t.part) {
-				visit(v, y, values[int(v-rows.First)*classes:][:classes])
-			}
+	return rowstore.EachRow(ctx, t.Predictions, len(t.Labels), 1, func(v kv.NodeID, row []float32) error {
+		if y := t.Labels[v]; y != kv.NoClass && (t.part == nil || t.Splits[v] == *t.part) {
+			visit(v, y, row)
 		}
 		return nil
 	})

@@ -101,42 +101,33 @@ func (m published) Score(ctx context.Context, c *method.Case, scores []float32) 
 // jointDistribution is that of the fitting nodes. It reads their predictions twice: for the thresholds, whose sums run
 // in ascending NodeID, then for the confident joint, whose counts may be added in any order.
 func jointDistribution(ctx context.Context, c *method.Case) (*classmatrix.Matrix, error) {
-	n, width := len(c.Labels), c.Classes
-	sums := confident.NewThresholdSum(width)
-	err := rowstore.Each(ctx, c.Predictions, n, 1, func(rows kv.Range, values []float32) error {
-		for v := rows.First; v < rows.End; v++ {
-			if c.IsFitting(v) {
-				sums.Add(c.Labels[v], float64(values[int(v-rows.First)*width+int(c.Labels[v])]))
-			}
+	sums := confident.NewThresholdSum(c.Classes)
+	err := rowstore.EachRow(ctx, c.Predictions, len(c.Labels), 1, func(v kv.NodeID, row []float32) error {
+		if y := c.Labels[v]; c.IsFitting(v) {
+			sums.Add(y, float64(row[y]))
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	thresholds, counts := sums.Thresholds(), make(map[uint64]uint32)
+	thresholds, counts := sums.Thresholds(), make(map[uint64]uint32) // by given·c + true class
 	var adding sync.Mutex
-	err = rowstore.Each(ctx, c.Predictions, n, c.Workers, func(rows kv.Range, values []float32) error {
-		var confidently []uint64 // given·c + true class
-		for v := rows.First; v < rows.End; v++ {
-			if !c.IsFitting(v) {
-				continue
-			}
-			if j := confident.Class(values[int(v-rows.First)*width:][:width], c.Labels[v], thresholds); j != kv.NoClass {
-				confidently = append(confidently, uint64(c.Labels[v])*uint64(width)+uint64(j))
-			}
+	err = rowstore.EachRow(ctx, c.Predictions, len(c.Labels), c.Workers, func(v kv.NodeID, row []float32) error {
+		if !c.IsFitting(v) {
+			return nil
 		}
-		adding.Lock()
-		defer adding.Unlock()
-		for _, pair := range confidently {
-			counts[pair]++
+		if j := confident.Class(row, c.Labels[v], thresholds); j != kv.NoClass {
+			adding.Lock()
+			defer adding.Unlock()
+			counts[uint64(c.Labels[v])*uint64(c.Classes)+uint64(j)]++
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return confident.JointDistribution(classmatrix.OfCounts(width, counts), sums.Count), nil
+	return confident.JointDistribution(classmatrix.OfCounts(c.Classes, counts), sums.Count), nil
 }
 
 // plant returns labels by rank, some of which are wrong; they are drawn in an order of the ranks.

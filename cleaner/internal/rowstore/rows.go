@@ -44,6 +44,21 @@ func Each(
 	})
 }
 
+// EachRow is Each with every row by itself, ascending within a block.
+func EachRow(
+	ctx context.Context, src ops.Source, n, workers int, visit func(v kv.NodeID, row []float32) error,
+) error {
+	width := src.Width()
+	return Each(ctx, src, n, workers, func(rows kv.Range, values []float32) error {
+		for v := rows.First; v < rows.End; v++ {
+			if err := visit(v, values[int(v-rows.First)*width:][:width]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // EachOf reads the rows of ascending nodes, near ones together, and calls visit for each; row is borrowed.
 func EachOf(
 	ctx context.Context, src ops.Source, nodes []kv.NodeID, visit func(v kv.NodeID, row []float32) error,

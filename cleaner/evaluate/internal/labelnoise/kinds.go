@@ -45,13 +45,11 @@ func spoilByFeature(ctx context.Context, s *spoiling) error {
 	}
 	prototypes := make([]float64, s.Classes*width)
 	of := func(y kv.Class) []float64 { return prototypes[int(y)*width:][:width] }
-	err := rowstore.Each(ctx, s.Features, len(s.Labels), 1, func(rows kv.Range, values []float32) error {
-		for v := rows.First; v < rows.End; v++ {
-			if y := s.Labels[v]; y != kv.NoClass {
-				sum := of(y)
-				for f, x := range values[int(v-rows.First)*width:][:width] {
-					sum[f] += float64(x)
-				}
+	err := rowstore.EachRow(ctx, s.Features, len(s.Labels), 1, func(v kv.NodeID, row []float32) error {
+		if y := s.Labels[v]; y != kv.NoClass {
+			sum := of(y)
+			for f, x := range row {
+				sum[f] += float64(x)
 			}
 		}
 		return nil
@@ -341,13 +339,9 @@ func (s *spoiling) cluster(ctx context.Context) ([]uint8, error) {
 	clusters, moved := make([]uint8, len(s.Labels)), true
 	for step := 0; step < clusterSteps && moved; step++ {
 		moved = step == 0
-		err := rowstore.Each(ctx, s.Features, len(s.Labels), 1, func(rows kv.Range, values []float32) error {
-			for v := rows.First; v < rows.End; v++ {
-				y := s.Labels[v]
-				if y == kv.NoClass {
-					continue
-				}
-				k := c.add(y, values[int(v-rows.First)*c.width:][:c.width])
+		err := rowstore.EachRow(ctx, s.Features, len(s.Labels), 1, func(v kv.NodeID, row []float32) error {
+			if y := s.Labels[v]; y != kv.NoClass {
+				k := c.add(y, row)
 				moved = moved || clusters[v] != uint8(k)
 				clusters[v] = uint8(k)
 			}
