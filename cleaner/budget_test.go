@@ -1,12 +1,10 @@
 package cleaner
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -71,19 +69,4 @@ func refused(t *testing.T, job func(budget int64, stage func(ops.Stage)) error, 
 		t.Fatalf("budget of %d bytes: got error %v, want an *ops.BudgetError that names it and a larger one", budget, err)
 	}
 	return small.Least
-}
-
-func TestLeastBudgetIsTheSameBits(t *testing.T) {
-	s := newPlanted(6, 300).load(t, false)
-	opt := Options{Seed: 2, Method: paper.Published}
-	mustClean(t, s, opt)
-	want := outcome(t, s)
-	opt.MemoryBudget = refused(t, func(budget int64, stage func(ops.Stage)) error {
-		_, err := Clean(context.Background(), s, Options{MemoryBudget: budget, OnStage: stage, Method: paper.Published})
-		return err
-	}, 1)
-	mustClean(t, s, opt)
-	if !bytes.Equal(outcome(t, s), want) {
-		t.Errorf("a budget of %d bytes: the outcome differs from that of the default", opt.MemoryBudget)
-	}
 }

@@ -92,8 +92,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, result.Close()) }()
-	in.run.Started = start.UTC().Truncate(time.Second)
-	in.finish(result, opt)
+	in.finish(result, start, opt)
 	opt.stage("count")
 	if err := writeRun(ctx, s, in.run, start, &in.problem, result); err != nil {
 		return nil, err

@@ -97,37 +97,16 @@
 //
 // # Graphs that change
 //
-// The model of the last run stays in the store. [Score] computes the score of single nodes by it, as the graph is in
-// a snapshot, and [Rescore] brings the stored scores up to date with everything that has changed: labels, edges,
-// predictions, nodes. What was fitted stays: model, ranks of the classes, which classes the classifier has learned.
-// The built-in classifier stays too, as [Predict] trained it, or Clean beside predictions from outside: it predicts
-// nodes that were added, in Predict, Clean, Rescore and Score. If it was joined, an added node with a row from
-// outside gets the joined row; one without gets the classifier's. A class that was first used after the run is not
-// known to its model: labels of it are not scored, and have no vote. [CountStale] counts the scores that are older
-// than changes around them.
+// The model of the last run stays in the store, and the built-in classifier as it was trained last. [Score] computes
+// the score of single nodes by them, as the graph is in a snapshot, and [Rescore] brings the stored scores up to date
+// with everything that has changed. What was fitted stays: model, ranks of the classes, which classes the classifier
+// has learned. A class that was first used after the run is not known to its model: labels of it are not scored, and
+// have no vote. [CountStale] counts the scores that are older than changes around them, and [ChangesSince] lists the
+// changes since a run.
 //
 // The method works best if neighbours mostly have the same label: [Statistics] measures this. Package evaluate measures
-// how well it finds wrong labels that are made on purpose, and package decide keeps people's decisions.
-//
-// # What a run leaves
-//
-// Clean writes, visible all at once:
-//
-//	score       single  [n]         null if unlabelled; indexed
-//	suggested   class   [n]
-//	confidence  single  [n]
-//	run         int     [n]         Run.ID
-//	combined_predictions  [n×c]     P, where predictions from outside were joined with the built-in classifier's
-//
-// The Run has the options and the label model. With the model, Explain computes the score of every other label.
-// Run.Warnings says why scores may be less reliable than they look. A run describes the store as it was when the run
-// began, or at the last Rescore; [ChangesSince] lists the changes since.
-//
-// # Runs that were made elsewhere
-//
-// A graph that no store holds can be cleaned in pieces: see [Piece]. Suspects and the nodes around them then make a
-// store in which people decide. A [RunWriter] gives it the run and the scores: Run.Elsewhere. The next run of the
-// whole graph needs the [Verdicts].
+// how well it finds wrong labels that are made on purpose, and package decide keeps people's decisions. A graph that no
+// store holds can be cleaned in pieces: see [Piece] and [RunWriter].
 //
 // # Determinism and memory
 //
@@ -140,17 +119,14 @@
 //
 // No [n×c] matrix is held. Predictions are read in blocks of rows. Propagation runs in tiles of columns, and the
 // features take one column of each row. Memory grows with n alone: labels and splits, five bytes a node, and the
-// arrays of package ops. Z, scores, diagonals and other arrays that are read in
-// order lie in files of package scratch. If a budget is too small for the rest and one column of a tile, the work is
+// arrays of package ops. Arrays that are read in order lie in files of package scratch. If a budget is too small for the rest and one column of a tile, the work is
 // refused before it begins, with an *ops.BudgetError that has the least budget. Matrices between classes count too.
 // They take at most 34 MB; above 65,536 classes, 512 bytes a class instead. Package paper, and a method of package
 // evaluate, have matrices of c² numbers, three at most: 24 MB for 1,000 classes, and 9.6 GB for 20,000.
 //
-// # Interrupted runs
-//
 // Clean keeps the diagonals, which take the time of a large graph, in the directory of kv.Store.Work, until the graph
 // changes. After a cancel or a kill, the same Clean takes them, and predictions that it has written, and comes to the
-// same bits, with any budget and number of workers. Missing or damaged files are computed again.
+// same bits. Missing or damaged files are computed again.
 package cleaner
 
 import (

@@ -125,7 +125,7 @@ func scoredFrom(tx *kv.Tx) (*kv.Matrix, error) {
 
 // mixtureInForce are the joined predictions of the last run, nil if there are none, or predictions were written since.
 func mixtureInForce(tx *kv.Tx) (*kv.Matrix, error) {
-	_, err := tx.Matrix(CombinedMatrix)
+	mixture, err := tx.Matrix(CombinedMatrix)
 	if errors.Is(err, kv.ErrNotFound) {
 		return nil, nil
 	}
@@ -136,20 +136,8 @@ func mixtureInForce(tx *kv.Tx) (*kv.Matrix, error) {
 	if err != nil {
 		return nil, err
 	}
-	return run.mixture(tx)
-}
-
-// mixture is mixtureInForce of a run that is the last.
-func (r *Run) mixture(tx *kv.Tx) (*kv.Matrix, error) {
-	mixture, err := tx.Matrix(CombinedMatrix)
-	if errors.Is(err, kv.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
 	writes, err := predictionWrites(tx)
-	if err != nil || writes != r.PredictionWrites {
+	if err != nil || writes != run.PredictionWrites {
 		return nil, err
 	}
 	return mixture, nil

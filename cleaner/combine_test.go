@@ -1,7 +1,6 @@
 package cleaner
 
 import (
-	"bytes"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -207,21 +206,4 @@ func TestCombineWhateverTheSplit(t *testing.T) {
 			}
 		}
 	})
-}
-
-// TestCombineIsTheSame wants the same bytes at any number of workers.
-func TestCombineIsTheSame(t *testing.T) {
-	p := newPlanted(32, 400)
-	p.withoutSplit()
-	p.honest(5)
-	var want []byte
-	for _, workers := range []int{1, 4} {
-		s := p.load(t, false)
-		mustClean(t, s, Options{Seed: 5, Workers: workers})
-		if got := outcome(t, s); want == nil {
-			want = got
-		} else if !bytes.Equal(got, want) {
-			t.Errorf("%d workers: the outcome is another than with one", workers)
-		}
-	}
 }

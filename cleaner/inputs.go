@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
@@ -171,7 +172,8 @@ func (in *inputs) join(ctx context.Context, opt Options) (err error) {
 }
 
 // finish puts a result into the run, and tells doubts about it.
-func (in *inputs) finish(result *scoring, opt Options) {
+func (in *inputs) finish(result *scoring, start time.Time, opt Options) {
+	in.run.Started = start.UTC().Truncate(time.Second)
 	in.run.Warnings = warningsOf(in.neighbors.homophily(), in.wrongOrder, result.model)
 	for _, warning := range in.run.Warnings {
 		opt.warn(warning)

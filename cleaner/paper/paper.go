@@ -12,7 +12,6 @@ package paper
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
@@ -20,7 +19,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
-	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -156,40 +154,23 @@ func (m published) columns(hops int) (columns []int) {
 	return columns
 }
 
-// scoreRows is how many rows are scored at once.
-const scoreRows = 4096
-
 // scoreAll writes the score of every row of z; NaN rows score NaN. Scores are rounded to float32, as they are stored,
 // so that thresholds mean the same before and after. Of untaught nodes, the agreement with predictions is taken to be
 // that of the mean fitting node.
 func (d *detector) scoreAll(ctx context.Context, c *method.Case, z ops.Source, columns []int, scores []float32) error {
-	n := len(scores)
-	type memory struct {
-		rows   []float32 // [scoreRows×width]
-		scores []float64
-		layers nn.Activations
-	}
-	workers := make([]memory, parallel.Workers(c.Workers))
-	return parallel.Do(ctx, len(workers), (n+scoreRows-1)/scoreRows, func(_ context.Context, worker, b int) error {
-		m := &workers[worker]
-		rows := kv.Range{First: kv.NodeID(b * scoreRows), End: kv.NodeID(min((b+1)*scoreRows, n))}
-		m.rows = slices.Grow(m.rows[:0], rows.Len()*z.Width())[:rows.Len()*z.Width()]
-		if err := z.Read(rows, 0, z.Width(), m.rows); err != nil {
-			return err
-		}
-		inputs := m.rows[:rows.Len()*len(columns)] // moved together in place
+	return rowstore.Each(ctx, z, len(scores), c.Workers, func(rows kv.Range, values []float32) error {
+		inputs := values[:rows.Len()*len(columns)] // moved together in place
 		for i := range rows.Len() {
 			untaught := c.IsUntaught(rows.First + kv.NodeID(i))
 			for j, f := range columns {
-				x := m.rows[i*z.Width()+f]
+				x := values[i*z.Width()+f]
 				if untaught && f <= c.Hops {
 					x = float32(d.mean[j])
 				}
 				inputs[i*len(columns)+j] = x
 			}
 		}
-		m.scores = d.score(&m.layers, inputs, m.scores[:0])
-		for i, score := range m.scores {
+		for i, score := range d.score(new(nn.Activations), inputs, nil) {
 			scores[int(rows.First)+i] = float32(score)
 		}
 		return nil
