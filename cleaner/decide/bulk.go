@@ -235,17 +235,16 @@ const (
 	flagUnscored
 )
 
-// appendDraft adds the draft to b: flags, the suggestion with its length before it, and the record.
+// appendDraft adds the draft to b: flags, the suggestion, and the record.
 func (d *draft) appendDraft(b []byte) []byte {
-	flags := byte(0)
+	flags := int64(0)
 	if d.isShown {
 		flags |= flagShown
 	}
 	if d.unscored {
 		flags |= flagUnscored
 	}
-	b = append(binary.AppendUvarint(append(b, flags), uint64(len(d.suggestion))), d.suggestion...)
-	return d.append(b)
+	return d.append(appendText(binary.AppendVarint(b, flags), d.suggestion))
 }
 
 // readDrafts yields the drafts of a sorter, by node.
@@ -256,8 +255,8 @@ func readDrafts(ctx context.Context, sorter *spill.Sorter) iter.Seq2[*draft, err
 			if err == nil {
 				_, seq, _ := parseNodeKey(record.Key)
 				r := recordReader{b: record.Value}
-				flags := r.byte()
-				d.isShown, d.unscored, d.suggestion = flags&flagShown != 0, flags&flagUnscored != 0, r.text()
+				flags := r.number()
+				d.isShown, d.unscored, d.suggestion = flags&flagShown != 0, flags&flagUnscored != 0, string(r.take(r.number()))
 				d.historyRecord, err = parseDecision(seq, r.b)
 			}
 			if !yield(&d, err) || err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -98,7 +97,7 @@ func (c *historyChecker) about(d historyRecord, ids *kv.ColumnReader) {
 	case err != nil:
 		c.problem("entry %d: %v", d.Seq, err)
 	case id.IsNull(): // it was removed
-	case id.String() != d.ID && !isMadeUp(id.String()): // else the entry alone knows the id
+	case id.String() != d.ID && !strings.HasPrefix(id.String(), kv.LostPrefix): // else the entry alone knows the id
 		c.problem("entry %d is about node %q, and node number %d is %q", d.Seq, d.ID, d.Node, id)
 	}
 	if _, err := c.tx.Space(historySpace).Get(nodeKey(d.Node, d.Seq)); err != nil {
@@ -114,12 +113,6 @@ func (c *historyChecker) about(d historyRecord, ids *kv.ColumnReader) {
 	case undone.Undoes != 0 || undone.Node != d.Node || undone.Kind != d.Kind || undone.From != d.Label || undone.Before != d.After || undone.WasDisputed != d.Disputed:
 		c.problem("entry %d does not take entry %d back", d.Seq, d.Undoes)
 	}
-}
-
-// isMadeUp reports whether a repair has made up an id.
-func isMadeUp(id string) bool {
-	_, err := strconv.ParseUint(strings.ReplaceAll(id, kv.LostPrefix, ""), 10, 32)
-	return err == nil && strings.HasPrefix(id, kv.LostPrefix)
 }
 
 // nodes checks the keys by node, and the columns of every node.

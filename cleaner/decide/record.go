@@ -16,18 +16,14 @@ import (
 //	'D' seq       an entry
 //	'N' node seq  nothing: entry seq is about the node
 //
-// seq in 8 bytes, node in 4, big endian. An entry is, after a byte for the form, 3,
+// seq in 8 bytes, node in 4, big endian. An entry is, after a byte for the form, 4,
 //
-//	step, place     uvarints, place counted from 0 in the step
-//	time, entered   varints, microseconds since 1970
-//	node            uvarint
-//	kind, before, after  a byte each
-//	disputed        a byte: 1 if the node was disputed before, plus 2 if it is after
-//	run             varint
-//	score           8 bytes, little-endian IEEE 754
-//	undoes          uvarint
-//	id, from, to, label, who, why   a uvarint for the length, and the bytes
+//	step, place, time, entered, node, kind, before, after, disputed, run, undoes   varints
+//	score                                                                          8 bytes, little-endian IEEE 754
+//	id, from, to, label, who, why                                                  a varint for the length, and the bytes
 //
+// place is counted from 0 in the step, and times are microseconds since 1970. disputed is 1 if the node was disputed
+// before, plus 2 if it is after.
 // The id is there so that a history can be read by itself. The label is that after the entry: to, unless the node is
 // disputed or the person was outvoted.
 const (
@@ -36,10 +32,10 @@ const (
 	entryTag = 'D'
 	nodeTag  = 'N'
 
-	historyForm = 3
+	historyForm = 4
 )
 
-// Bits of the byte disputed.
+// Bits of the number disputed.
 const (
 	bitWasDisputed = 1 << iota
 	bitDisputed
@@ -72,7 +68,7 @@ func parseNodeKey(key []byte) (v kv.NodeID, seq int64, ok bool) {
 
 // append adds the record to b.
 func (d *historyRecord) append(b []byte) []byte {
-	bits := byte(0)
+	bits := int64(0)
 	if d.WasDisputed {
 		bits |= bitWasDisputed
 	}
@@ -80,20 +76,21 @@ func (d *historyRecord) append(b []byte) []byte {
 		bits |= bitDisputed
 	}
 	b = append(b, historyForm)
-	b = binary.AppendUvarint(b, uint64(d.Step))
-	b = binary.AppendUvarint(b, uint64(d.place))
-	b = binary.AppendVarint(b, d.Time.UnixMicro())
-	b = binary.AppendVarint(b, d.EntryTime.UnixMicro())
-	b = binary.AppendUvarint(b, uint64(d.Node))
-	b = append(b, byte(d.Kind), byte(d.Before), byte(d.After), bits)
-	b = binary.AppendVarint(b, d.Run)
+	for _, x := range [...]int64{
+		d.Step, d.place, d.Time.UnixMicro(), d.EntryTime.UnixMicro(), int64(d.Node), int64(d.Kind), int64(d.Before),
+		int64(d.After), bits, d.Run, d.Undoes,
+	} {
+		b = binary.AppendVarint(b, x)
+	}
 	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(d.Score))
-	b = binary.AppendUvarint(b, uint64(d.Undoes))
-	for _, text := range []string{d.ID, d.From, d.To, d.Label, d.Who, d.Why} {
-		b = binary.AppendUvarint(b, uint64(len(text)))
-		b = append(b, text...)
+	for _, text := range [...]string{d.ID, d.From, d.To, d.Label, d.Who, d.Why} {
+		b = appendText(b, text)
 	}
 	return b
+}
+
+func appendText(b []byte, text string) []byte {
+	return append(binary.AppendVarint(b, int64(len(text))), text...)
 }
 
 // parseDecision reads the record of entry seq; kv.ErrCorrupt where it is none.
@@ -103,30 +100,33 @@ func parseDecision(seq int64, b []byte) (d historyRecord, err error) {
 		return d, corruptEntry(seq, "it has another form")
 	}
 	r := recordReader{b: b[1:]}
-	d.Step, d.place = r.count(), r.count()
-	d.Time = time.UnixMicro(r.varint()).UTC()
-	d.EntryTime = time.UnixMicro(r.varint()).UTC()
-	node := r.count()
-	d.Node = kv.NodeID(node)
-	d.Kind, d.Before, d.After = Kind(r.byte()), Kind(r.byte()), Kind(r.byte())
-	bits := r.byte()
-	d.WasDisputed, d.Disputed = bits&bitWasDisputed != 0, bits&bitDisputed != 0
-	d.Run = r.varint()
-	d.Score = math.Float64frombits(r.uint64())
-	d.Undoes = r.count()
-	for _, text := range []*string{&d.ID, &d.From, &d.To, &d.Label, &d.Who, &d.Why} {
-		*text = r.text()
+	var entered, made, node, kind, before, after, bits int64
+	for _, x := range [...]*int64{
+		&d.Step, &d.place, &made, &entered, &node, &kind, &before, &after, &bits, &d.Run, &d.Undoes,
+	} {
+		*x = r.number()
 	}
+	if score := r.take(8); score != nil {
+		d.Score = math.Float64frombits(binary.LittleEndian.Uint64(score))
+	}
+	for _, text := range [...]*string{&d.ID, &d.From, &d.To, &d.Label, &d.Who, &d.Why} {
+		*text = string(r.take(r.number()))
+		r.failed = r.failed || !utf8.ValidString(*text)
+	}
+	isKind := func(k int64) bool { return k >= int64(None) && k <= int64(Unsure) }
 	switch {
 	case r.failed || len(r.b) > 0:
 		return d, corruptEntry(seq, "it has another length")
-	case node >= int64(kv.NoNode):
+	case node < 0 || node >= int64(kv.NoNode):
 		return d, corruptEntry(seq, "it is about no node")
-	case !d.Kind.isDecision() || d.Before > Unsure || d.After > Unsure:
+	case !isKind(kind) || kind == int64(None) || !isKind(before) || !isKind(after):
 		return d, corruptEntry(seq, "it is no decision")
-	case d.Step < 1 || d.place >= seq || d.Undoes >= seq:
+	case d.Step < 1 || d.place < 0 || d.place >= seq || d.Undoes < 0 || d.Undoes >= seq:
 		return d, corruptEntry(seq, "it contradicts its place in the history")
 	}
+	d.Time, d.EntryTime = time.UnixMicro(made).UTC(), time.UnixMicro(entered).UTC()
+	d.Node, d.Kind, d.Before, d.After = kv.NodeID(node), Kind(kind), Kind(before), Kind(after)
+	d.WasDisputed, d.Disputed = bits&bitWasDisputed != 0, bits&bitDisputed != 0
 	return d, nil
 }
 
@@ -141,8 +141,8 @@ type recordReader struct {
 }
 
 // take is the next n bytes.
-func (r *recordReader) take(n uint64) []byte {
-	if r.failed || n > uint64(len(r.b)) {
+func (r *recordReader) take(n int64) []byte {
+	if r.failed || n < 0 || n > int64(len(r.b)) {
 		r.failed = true
 		return nil
 	}
@@ -151,47 +151,15 @@ func (r *recordReader) take(n uint64) []byte {
 	return head
 }
 
-// count is a uvarint that fits an int64.
-func (r *recordReader) count() int64 {
-	x, n := binary.Uvarint(r.b)
-	if n <= 0 || x > math.MaxInt64 {
-		r.failed = true
-		return 0
-	}
-	r.take(uint64(n))
-	return int64(x)
-}
-
-func (r *recordReader) varint() int64 {
+// number is the next varint.
+func (r *recordReader) number() int64 {
 	x, n := binary.Varint(r.b)
 	if n <= 0 {
 		r.failed = true
 		return 0
 	}
-	r.take(uint64(n))
+	r.b = r.b[n:]
 	return x
-}
-
-func (r *recordReader) byte() byte {
-	if b := r.take(1); b != nil {
-		return b[0]
-	}
-	return 0
-}
-
-func (r *recordReader) uint64() uint64 {
-	if b := r.take(8); b != nil {
-		return binary.LittleEndian.Uint64(b)
-	}
-	return 0
-}
-
-func (r *recordReader) text() string {
-	text := string(r.take(uint64(r.count())))
-	if !utf8.ValidString(text) {
-		r.failed = true
-	}
-	return text
 }
 
 // readDecision reads entry seq, which must be there.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"iter"
-	"maps"
 	"slices"
 	"strings"
 
@@ -31,9 +30,8 @@ func Standing(ctx context.Context, tx *kv.Tx, node kv.NodeID) ([]Decision, error
 
 // A standing holds the decisions about a node that were not taken back.
 type standing struct {
-	decisions []Decision     // the oldest first
-	counts    map[string]int // of the decisions of each person
-	last      Decision       // the newest entry about the node, also one that takes a decision back
+	decisions []Decision // the oldest first
+	last      Decision   // the newest entry about the node, also one that takes a decision back
 
 	// What words returns, of the first so many decisions.
 	folded    int
@@ -118,23 +116,14 @@ func (r *standingReader) advance() {
 // add adds an entry.
 func (s *standing) add(d Decision) {
 	s.last = d
-	switch {
-	case d.Undoes != 0:
-		i, found := slices.BinarySearchFunc(s.decisions, d.Undoes, func(d Decision, seq int64) int { return cmp.Compare(d.Seq, seq) })
-		if !found {
-			return
-		}
-		if s.counts[s.decisions[i].Who]--; s.counts[s.decisions[i].Who] == 0 {
-			delete(s.counts, s.decisions[i].Who)
-		}
+	if d.Undoes == 0 {
+		s.decisions = append(s.decisions, d)
+		return
+	}
+	i, found := slices.BinarySearchFunc(s.decisions, d.Undoes, func(d Decision, seq int64) int { return cmp.Compare(d.Seq, seq) })
+	if found {
 		s.decisions = slices.Delete(s.decisions, i, i+1)
 		s.folded, s.lastWords, s.disputed = 0, nil, false
-	default:
-		if s.counts == nil {
-			s.counts = map[string]int{}
-		}
-		s.counts[d.Who]++
-		s.decisions = append(s.decisions, d)
 	}
 }
 
@@ -180,7 +169,7 @@ func mostSaid(words []Decision) (label string, kind Kind, disputed bool) {
 
 // hasOthers reports whether somebody else has decided.
 func (s *standing) hasOthers(who string) bool {
-	return len(s.counts) > 1 || len(s.counts) == 1 && s.counts[who] == 0
+	return slices.ContainsFunc(s.decisions, func(d Decision) bool { return d.Who != who })
 }
 
 // decidedBy is the value in DecidedByColumn.
@@ -188,7 +177,14 @@ func (s *standing) decidedBy() kv.Value {
 	if len(s.decisions) == 0 {
 		return kv.Value{}
 	}
-	return kv.ValueOf(strings.Join(slices.Sorted(maps.Keys(s.counts)), ", "))
+	var names []string
+	for _, d := range s.decisions {
+		if !slices.Contains(names, d.Who) {
+			names = append(names, d.Who)
+		}
+	}
+	slices.Sort(names)
+	return kv.ValueOf(strings.Join(names, ", "))
 }
 
 // settle says what the node gets by a decision, which is the last of the standing ones.
