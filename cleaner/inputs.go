@@ -117,16 +117,12 @@ func (in *inputs) takeAsGiven(opt Options) error {
 	if err != nil {
 		return err
 	}
-	unpredicted, some, err := nodesWithoutRow(in.tx, matrix)
-	if err != nil || !some {
+	unpredicted, err := nodesWithoutRow(in.tx, matrix)
+	if err != nil || unpredicted.Len() == 0 {
 		return err
 	}
 	in.leaveOut(unpredicted)
-	count, err := countPresent(in.tx, unpredicted)
-	if err != nil || count == 0 {
-		return err
-	}
-	without := tellUnpredicted(count)
+	without := tellUnpredicted(int64(unpredicted.Len()))
 	opt.notice("%s", without)
 	in.run.PredictionUse += "; " + without
 	return nil

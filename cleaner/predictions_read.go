@@ -128,15 +128,15 @@ func columnPlaces(columns []string) map[string]int {
 
 // checkRows returns ErrMissingRows if some node has no row.
 func checkRows(tx *kv.Tx, matrix *kv.Matrix) error {
-	missing, any, err := nodesWithoutRow(tx, matrix)
-	if err != nil || !any {
+	missing, err := nodesWithoutRow(tx, matrix)
+	if err != nil || missing.Len() == 0 {
 		return err
 	}
 	return missingRows(tx, missing.Has)
 }
 
 // countUnpredicted counts the nodes that have no predictions to be scored by.
-func countUnpredicted(tx *kv.Tx) (count int64, err error) {
+func countUnpredicted(tx *kv.Tx) (int64, error) {
 	matrix, err := scoredFrom(tx)
 	if errors.Is(err, kv.ErrNotFound) {
 		return int64(tx.Shape().Present), nil
@@ -144,51 +144,33 @@ func countUnpredicted(tx *kv.Tx) (count int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	missing, any, err := nodesWithoutRow(tx, matrix)
-	if err != nil || !any {
-		return 0, err
-	}
-	return countPresent(tx, missing)
+	missing, err := nodesWithoutRow(tx, matrix)
+	return int64(missing.Len()), err
 }
 
-// countPresent counts the nodes of a set that were not removed.
-func countPresent(tx *kv.Tx, nodes kv.NodeSet) (count int64, err error) {
-	removed, err := tx.Removed()
-	if err != nil {
-		return 0, err
-	}
-	for v := range nodes.All() {
-		if !removed.Has(v) {
-			count++
-		}
-	}
-	return count, nil
-}
-
-// nodesWithoutRow are those whose row of predictions was never written: its first column is NaN. Any says whether there
-// are some; removed nodes are among them.
-func nodesWithoutRow(tx *kv.Tx, matrix *kv.Matrix) (missing kv.NodeSet, any bool, err error) {
+// nodesWithoutRow are those whose row of predictions was never written: its first column is NaN. Removed nodes are not
+// among them.
+func nodesWithoutRow(tx *kv.Tx, matrix *kv.Matrix) (kv.NodeSet, error) {
 	n := tx.NumNodes()
-	missing = bitset.New[kv.NodeID](n)
-	if matrix.Width() == 0 {
-		return missing, false, nil
+	missing := bitset.New[kv.NodeID](n)
+	removed, err := tx.Removed()
+	if err != nil || matrix.Width() == 0 {
+		return missing, err
 	}
 	const step = 1 << 16
 	values := make([]float32, min(step, n))
 	for first := 0; first < n; first += step {
-		end := min(first+step, n)
-		block := values[:end-first]
-		if err := matrix.Read(kv.Range{First: kv.NodeID(first), End: kv.NodeID(end)}, 0, 1, block); err != nil {
-			return missing, false, err
+		rows := kv.Range{First: kv.NodeID(first), End: kv.NodeID(min(first+step, n))}
+		if err := matrix.Read(rows, 0, 1, values[:rows.Len()]); err != nil {
+			return missing, err
 		}
-		for i, p := range block {
-			if math.IsNaN(float64(p)) {
-				missing.Add(kv.NodeID(first + i))
-				any = true
+		for i, p := range values[:rows.Len()] {
+			if v := rows.First + kv.NodeID(i); p != p && !removed.Has(v) {
+				missing.Add(v)
 			}
 		}
 	}
-	return missing, any, nil
+	return missing, nil
 }
 
 // predictionSource is where the stored predictions come from.
