@@ -107,10 +107,8 @@ func writeInBulk(ctx context.Context, s *kv.Store, name func(w *StepWriter) erro
 
 // A changedColumn is a column in a kv.Bulk. It is written anew, with its index, from the first value on that changes.
 type changedColumn struct {
-	bulk  *kv.Bulk
-	name  string
-	kind  kv.Kind
-	value func(d *draft, before kv.Value) kv.Value
+	entryColumn
+	bulk *kv.Bulk
 
 	before func(kv.NodeID) (kv.Value, error) // nil before the first entry
 	out    *kv.ColumnWriter                  // nil before the first change
@@ -119,28 +117,11 @@ type changedColumn struct {
 }
 
 // changedColumns are the columns that entries change.
-func changedColumns(b *kv.Bulk) []*changedColumn {
-	scores, _ := b.Tx().Column(ScoreColumn)
-	return []*changedColumn{
-		{bulk: b, name: kv.LabelColumn, kind: kv.KindClass, value: func(d *draft, _ kv.Value) kv.Value { return labelValue(d.Label) }},
-		{bulk: b, name: ScoreColumn, kind: scores.Kind, value: func(d *draft, before kv.Value) kv.Value {
-			if d.unscored {
-				return kv.Value{}
-			}
-			return before
-		}},
-		{bulk: b, name: DisputedColumn, kind: kv.KindBool, value: func(d *draft, _ kv.Value) kv.Value { return disputedValue(d.Disputed) }},
-		{bulk: b, name: DecidedByColumn, kind: kv.KindString, value: func(d *draft, _ kv.Value) kv.Value { return d.decidedBy }},
-		{bulk: b, name: Column, kind: kv.KindString, value: func(d *draft, _ kv.Value) kv.Value { return d.After.value() }},
+func changedColumns(b *kv.Bulk) (columns []*changedColumn) {
+	for _, of := range entryColumns {
+		columns = append(columns, &changedColumn{entryColumn: of, bulk: b})
 	}
-}
-
-// labelValue is a label as the column has it.
-func labelValue(label string) kv.Value {
-	if label == "" {
-		return kv.Value{}
-	}
-	return kv.ValueOf(label)
+	return columns
 }
 
 // set sets the value of a node after those that were set before.
@@ -154,8 +135,11 @@ func (c *changedColumn) set(ctx context.Context, d *draft) (err error) {
 	if err != nil {
 		return err
 	}
-	value := c.value(d, before)
-	if value == before || c.kind == kv.KindClass && value.Str() == before.Str() {
+	value := before
+	if c.name != ScoreColumn || d.unscored {
+		value = c.value(d)
+	}
+	if c.holds(before, value) {
 		return nil
 	}
 	if c.out == nil {

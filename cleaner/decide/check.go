@@ -135,10 +135,10 @@ func (c *historyChecker) nodes(ctx context.Context) error {
 	err := compareNodes(ctx, c.tx, kv.Range{End: kv.NodeID(c.tx.NumNodes())}, func(d difference) error {
 		id, err := c.tx.ID(d.node)
 		if err = errors.Join(d.err, err); err == nil {
-			c.problem("node %s has the %s %q, and its history says %q", id, d.column, d.is, d.want)
-		} else if !damaged[d.column] {
-			damaged[d.column] = true
-			c.problem("%s of node number %d: %v", d.column, d.node, err)
+			c.problem("node %s has the %s %q, and its history says %q", id, d.column.name, d.is, d.want)
+		} else if !damaged[d.column.name] {
+			damaged[d.column.name] = true
+			c.problem("%s of node number %d: %v", d.column.name, d.node, err)
 		}
 		return nil
 	})
@@ -151,7 +151,7 @@ func (c *historyChecker) nodes(ctx context.Context) error {
 // A difference is a value of a node that differs from the history, or cannot be read.
 type difference struct {
 	node     kv.NodeID
-	column   string
+	column   *entryColumn
 	is, want kv.Value
 	err      error
 }
@@ -163,20 +163,19 @@ func compareNodes(ctx context.Context, tx *kv.Tx, nodes kv.Range, fn func(differ
 	if err != nil {
 		return err
 	}
-	columns := [...]string{kv.LabelColumn, Column, DecidedByColumn, DisputedColumn}
-	var read [len(columns)]func(kv.NodeID) (kv.Value, error)
-	for i, name := range columns {
-		if read[i], err = readColumn(tx, name); err != nil {
+	var read [len(entryColumns)]func(kv.NodeID) (kv.Value, error)
+	for i, column := range entryColumns {
+		if read[i], err = readColumn(tx, column.name); err != nil {
 			return err
 		}
 	}
-	people := standingReader{ctx: ctx, tx: tx}
+	people := entryReader{ctx: ctx, tx: tx}
 	defer people.stop()
 	for v := nodes.First; v < nodes.End; v++ {
 		if v%lookEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		s, err := people.of(v)
+		entries, err := people.of(v)
 		if people.err != nil {
 			return people.err
 		}
@@ -186,18 +185,20 @@ func compareNodes(ctx context.Context, tx *kv.Tx, nodes kv.Range, fn func(differ
 		if err != nil || removed.Has(v) {
 			continue
 		}
-		_, disputed := s.words()
-		want := [...]kv.Value{labelValue(s.last.Label), s.last.After.value(), s.decidedBy(), disputedValue(disputed)}
-		for i, column := range columns {
-			isLabel := i == 0
-			if isLabel && s.last.After == None {
+		s := newStanding(entries)
+		d := &draft{decidedBy: s.decidedBy()}
+		d.Label, d.After = s.last.Label, s.last.After
+		_, d.Disputed = s.words()
+		for i := range entryColumns {
+			column := &entryColumns[i]
+			if column.name == ScoreColumn || column.name == kv.LabelColumn && d.After == None {
 				continue
 			}
 			is, err := read[i](v)
-			if err == nil && (is == want[i] || isLabel && is.Str() == want[i].Str()) {
+			if err == nil && column.holds(is, column.value(d)) {
 				continue
 			}
-			if err := fn(difference{node: v, column: column, is: is, want: want[i], err: err}); err != nil {
+			if err := fn(difference{node: v, column: column, is: is, want: column.value(d), err: err}); err != nil {
 				return err
 			}
 		}

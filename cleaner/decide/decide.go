@@ -207,8 +207,8 @@ func (e Entries) Read(ctx context.Context, tx *kv.Tx) iter.Seq2[Decision, error]
 		if e.Len() <= 0 {
 			return
 		}
-		for d, err := range historyRecords(ctx, tx, e.First) {
-			if !yield(d.Decision, err) || err != nil || d.Seq == e.Last {
+		for d, err := range historyFrom(ctx, tx, e.First) {
+			if !yield(d, err) || err != nil || d.Seq == e.Last {
 				return
 			}
 		}

@@ -13,45 +13,82 @@ import (
 // decisions none. On failure it yields the error, once, and stops. An entry that is missing between others is
 // kv.ErrCorrupt.
 func History(ctx context.Context, tx *kv.Tx, node kv.NodeID) iter.Seq2[Decision, error] {
-	records := nodeRecords(ctx, tx, node)
 	if node == kv.NoNode {
-		records = historyRecords(ctx, tx, 1)
+		return historyFrom(ctx, tx, 1)
 	}
 	return func(yield func(Decision, error) bool) {
-		for d, err := range records {
-			if !yield(d.Decision, err) {
-				return
-			}
-		}
-	}
-}
-
-// nodeRecords yields the entries about a node, oldest first.
-func nodeRecords(ctx context.Context, tx *kv.Tx, node kv.NodeID) iter.Seq2[historyRecord, error] {
-	return func(yield func(historyRecord, error) bool) {
-		for e, err := range recordsFrom(ctx, tx, nodeEntries(node)) {
-			v, seq, ok := parseNodeKey(e.Key)
-			if err == nil && !ok {
-				err = fmt.Errorf("%w: a node's entry under %x", kv.ErrCorrupt, e.Key)
-			}
-			if err == nil && v != node {
-				return
-			}
-			var d historyRecord
-			if err == nil {
-				d, err = readDecision(tx, seq)
-			}
-			if err == nil && d.Node != node {
-				err = corruptEntry(seq, fmt.Sprintf("it is about node number %d, want %d", d.Node, node))
-			}
-			if err != nil {
-				yield(historyRecord{}, fmt.Errorf("history: %w", err))
-				return
-			}
+		entries, err := entriesOf(ctx, tx, node)
+		for _, d := range entries {
 			if !yield(d, nil) {
 				return
 			}
 		}
+		if err != nil {
+			yield(Decision{}, fmt.Errorf("history: %w", err))
+		}
+	}
+}
+
+// entriesOf returns the entries about a node, the oldest first; after an error those before it.
+func entriesOf(ctx context.Context, tx *kv.Tx, node kv.NodeID) ([]Decision, error) {
+	r := entryReader{ctx: ctx, tx: tx}
+	defer r.stop()
+	return r.of(node)
+}
+
+// An entryReader reads the entries about nodes in ascending order.
+type entryReader struct {
+	ctx  context.Context
+	tx   *kv.Tx
+	next func() (kv.Entry, error, bool) // of the keys by node; nil before the first node
+	end  func()
+
+	node kv.NodeID // of the key that was read last; kv.NoNode after the last
+	seq  int64
+	err  error // of the keys: nothing can be read after it
+}
+
+// stop ends the reading.
+func (r *entryReader) stop() {
+	if r.next != nil {
+		r.end()
+	}
+}
+
+// mostPassed is how many keys are passed to come to a node, before it is looked up.
+const mostPassed = 64
+
+// of reads the entries about a node, the oldest first; after an error it returns those before it.
+func (r *entryReader) of(v kv.NodeID) (entries []Decision, err error) {
+	for passed := 0; r.err == nil && (r.next == nil || r.node < v); passed++ {
+		if r.next == nil || passed == mostPassed {
+			r.stop()
+			r.next, r.end = iter.Pull2(recordsFrom(r.ctx, r.tx, nodeEntries(v)))
+		}
+		r.advance()
+	}
+	for ; r.err == nil && r.node == v; r.advance() {
+		d, err := readDecision(r.tx, r.seq)
+		if err == nil && d.Node != v {
+			err = corruptEntry(r.seq, fmt.Sprintf("it is about node number %d, want %d", d.Node, v))
+		}
+		if err != nil {
+			return entries, err
+		}
+		entries = append(entries, d.Decision)
+	}
+	return entries, r.err
+}
+
+// advance reads the next key. It passes over one of no node, which Check finds.
+func (r *entryReader) advance() {
+	for ok := false; !ok; {
+		e, err, more := r.next()
+		if !more || err != nil {
+			r.node, r.err = kv.NoNode, err
+			return
+		}
+		r.node, r.seq, ok = parseNodeKey(e.Key)
 	}
 }
 
@@ -73,37 +110,31 @@ func recordsFrom(ctx context.Context, tx *kv.Tx, key []byte) iter.Seq2[kv.Entry,
 	}
 }
 
-// historyRecords yields the entries from one on, oldest first.
-func historyRecords(ctx context.Context, tx *kv.Tx, from int64) iter.Seq2[historyRecord, error] {
-	return func(yield func(historyRecord, error) bool) {
+// historyFrom yields the entries from one on, oldest first.
+func historyFrom(ctx context.Context, tx *kv.Tx, from int64) iter.Seq2[Decision, error] {
+	return func(yield func(Decision, error) bool) {
 		next := from
 		for e, err := range recordsFrom(ctx, tx, entryKey(from)) {
 			var d historyRecord
+			var is int64
 			if err == nil {
-				d, err = parseEntry(e, next)
+				is, err = parseEntryKey(e.Key)
 			}
-			next++
+			if err == nil && is != next {
+				err = corruptEntry(next, "it is missing")
+			}
+			if err == nil {
+				d, err = parseDecision(next, e.Value)
+			}
 			if err != nil {
-				yield(historyRecord{}, fmt.Errorf("history: %w", err))
+				yield(Decision{}, fmt.Errorf("history: %w", err))
 				return
 			}
-			if !yield(d, nil) {
+			if next++; !yield(d.Decision, nil) {
 				return
 			}
 		}
 	}
-}
-
-// parseEntry reads a record that must be that of entry seq.
-func parseEntry(e kv.Entry, seq int64) (historyRecord, error) {
-	is, err := parseEntryKey(e.Key)
-	if err != nil {
-		return historyRecord{}, err
-	}
-	if is != seq {
-		return historyRecord{}, corruptEntry(seq, "it is missing")
-	}
-	return parseDecision(seq, e.Value)
 }
 
 // LabelsAfter returns the labels of the moment when entry seq was the newest, for each node that is there and has a

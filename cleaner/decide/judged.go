@@ -22,13 +22,11 @@ const (
 // JudgementAfter returns the judgement about the label that a node had when entry seq was the newest, by the later
 // entries about it. What else has changed the label of the node since does not count.
 func JudgementAfter(ctx context.Context, tx *kv.Tx, v kv.NodeID, label string, seq int64) (Judgement, error) {
-	var d historyRecord
-	for entry, err := range nodeRecords(ctx, tx, v) {
-		if err != nil {
-			return Unjudged, err
-		}
-		d = entry
+	entries, err := entriesOf(ctx, tx, v)
+	if err != nil || len(entries) == 0 {
+		return Unjudged, err
 	}
+	d := &entries[len(entries)-1]
 	if d.Seq <= seq {
 		return Unjudged, nil
 	}

@@ -100,12 +100,7 @@ func correctColumns(ctx context.Context, s *kv.Store, report func(kv.Correction)
 			return err
 		}
 		for _, d := range wrong {
-			if d.column == kv.LabelColumn {
-				err = tx.SetLabel(d.node, d.want.Str())
-			} else {
-				err = setValue(tx, d.node, d.column, d.want)
-			}
-			if err != nil {
+			if err := d.column.set(tx, d.node, d.want); err != nil {
 				return err
 			}
 		}

@@ -51,7 +51,7 @@ func changesAfter(ctx context.Context, tx *kv.Tx, seq int64, most int) (map[kv.N
 		return nil, err
 	}
 	changes := map[kv.NodeID]change{}
-	for d, err := range historyRecords(ctx, tx, seq+1) {
+	for d, err := range historyFrom(ctx, tx, seq+1) {
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +84,7 @@ func Reversals(ctx context.Context, tx *kv.Tx, seq int64) (count int, err error)
 // NodesAfter returns the nodes that the entries of the history after entry seq are about.
 func NodesAfter(ctx context.Context, tx *kv.Tx, seq int64) (map[kv.NodeID]struct{}, error) {
 	nodes := make(map[kv.NodeID]struct{})
-	for d, err := range historyRecords(ctx, tx, seq+1) {
+	for d, err := range historyFrom(ctx, tx, seq+1) {
 		if err != nil {
 			return nil, err
 		}

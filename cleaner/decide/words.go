@@ -3,7 +3,6 @@ package decide
 import (
 	"cmp"
 	"context"
-	"iter"
 	"slices"
 	"strings"
 
@@ -14,18 +13,18 @@ import (
 // back. Where a dispute was settled with a reason, the words from before it do not count any more, and are left out.
 // Disputed reports whether the words differ, so that the label of the node waits for another one.
 func Words(ctx context.Context, tx *kv.Tx, node kv.NodeID) (words []Decision, disputed bool, err error) {
-	s, err := readStanding(ctx, tx, node)
+	entries, err := entriesOf(ctx, tx, node)
 	if err != nil {
 		return nil, false, err
 	}
-	words, disputed = s.words()
+	words, disputed = newStanding(entries).words()
 	return words, disputed, nil
 }
 
 // Standing returns the decisions about a node that were not taken back, the oldest first.
 func Standing(ctx context.Context, tx *kv.Tx, node kv.NodeID) ([]Decision, error) {
-	s, err := readStanding(ctx, tx, node)
-	return s.decisions, err
+	entries, err := entriesOf(ctx, tx, node)
+	return newStanding(entries).decisions, err
 }
 
 // A standing holds the decisions about a node that were not taken back.
@@ -39,78 +38,13 @@ type standing struct {
 	disputed  bool
 }
 
-// readStanding reads the standing decisions about a node.
-func readStanding(ctx context.Context, tx *kv.Tx, node kv.NodeID) (*standing, error) {
+// newStanding takes the entries about a node, the oldest first.
+func newStanding(entries []Decision) *standing {
 	s := &standing{}
-	for d, err := range History(ctx, tx, node) {
-		if err != nil {
-			return s, err
-		}
+	for _, d := range entries {
 		s.add(d)
 	}
-	return s, nil
-}
-
-// A standingReader reads the standing decisions about nodes in ascending order.
-type standingReader struct {
-	ctx  context.Context
-	tx   *kv.Tx
-	next func() (kv.Entry, error, bool) // of the keys by node; nil before the first node
-	end  func()
-
-	node kv.NodeID // of the key that was read last; kv.NoNode after the last
-	seq  int64
-	err  error
-}
-
-// stop ends the reading.
-func (r *standingReader) stop() {
-	if r.next != nil {
-		r.end()
-	}
-}
-
-// mostPassed is how many keys are passed to come to a node, before it is looked up.
-const mostPassed = 64
-
-// of reads the standing decisions about a node.
-func (r *standingReader) of(v kv.NodeID) (*standing, error) {
-	for passed := 0; r.err == nil && (r.next == nil || r.node < v); passed++ {
-		if r.next == nil || passed == mostPassed {
-			r.stop()
-			r.next, r.end = iter.Pull2(recordsFrom(r.ctx, r.tx, nodeEntries(v)))
-		}
-		r.advance()
-	}
-	s := &standing{}
-	for ; r.err == nil && r.node == v; r.advance() {
-		d, err := readDecision(r.tx, r.seq)
-		if err != nil {
-			return s, err
-		}
-		s.add(d.Decision)
-	}
-	return s, r.err
-}
-
-// inForce calls of if a decision about the node is in force. Else there are no standing decisions.
-func (r *standingReader) inForce(v kv.NodeID, decision Kind) (*standing, error) {
-	if decision == None {
-		return &standing{}, nil
-	}
-	return r.of(v)
-}
-
-// advance reads the next key. It passes over one of no node, which Check finds.
-func (r *standingReader) advance() {
-	for ok := false; !ok; {
-		e, err, more := r.next()
-		if !more || err != nil {
-			r.node, r.err = kv.NoNode, err
-			return
-		}
-		r.node, r.seq, ok = parseNodeKey(e.Key)
-	}
+	return s
 }
 
 // add adds an entry.

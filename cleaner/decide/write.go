@@ -61,7 +61,7 @@ func (w *StepWriter) complete(ctx context.Context, drafts iter.Seq2[*draft, erro
 	if err != nil {
 		return entries, err
 	}
-	people := standingReader{ctx: ctx, tx: w.tx}
+	people := entryReader{ctx: ctx, tx: w.tx}
 	defer people.stop()
 	var f nodeFacts
 	node, step := kv.NoNode, int64(0) // of the draft before
@@ -72,12 +72,14 @@ func (w *StepWriter) complete(ctx context.Context, drafts iter.Seq2[*draft, erro
 		}
 		isTwice := d.Node == node && d.Step == step
 		if d.Node != node {
-			if f, err = nodes.facts(d.Node); err == nil {
-				f.standing, err = people.inForce(d.Node, f.Decision)
+			var before []Decision
+			if f, err = nodes.facts(d.Node); err == nil && f.Decision != None {
+				before, err = people.of(d.Node)
 			}
 			if err != nil {
 				return entries, naming.Node(w.tx, d.Node, err)
 			}
+			f.standing = newStanding(before)
 		}
 		node, step = d.Node, d.Step
 		if err := ctx.Err(); err != nil {
@@ -138,54 +140,67 @@ func (d *draft) put(tx *kv.Tx) error {
 	if err := history.Put(nodeKey(d.Node, d.Seq), nil); err != nil || d.isRemoved {
 		return err
 	}
-	if d.From != d.Label {
-		if err := tx.SetLabel(d.Node, d.Label); err != nil {
+	for _, column := range entryColumns {
+		if column.name == ScoreColumn && !d.unscored {
+			continue
+		}
+		if err := column.set(tx, d.Node, column.value(d)); err != nil {
 			return err
 		}
 	}
-	if d.unscored {
-		if err := tx.SetValue(d.Node, ScoreColumn, kv.Value{}); err != nil {
-			return err
-		}
-	}
-	if err := setValue(tx, d.Node, Column, d.After.value()); err != nil {
-		return err
-	}
-	if err := setValue(tx, d.Node, DecidedByColumn, d.decidedBy); err != nil {
-		return err
-	}
-	return setValue(tx, d.Node, DisputedColumn, disputedValue(d.Disputed))
+	return nil
 }
 
-// setValue sets the value of a node in a column of this package, which need not be there yet. If the node has the
-// value, nothing is written.
-func setValue(tx *kv.Tx, v kv.NodeID, column string, value kv.Value) error {
-	if _, there := tx.Column(column); !there {
+// An entryColumn is a column that entries change.
+type entryColumn struct {
+	name  string
+	kind  kv.Kind
+	value func(d *draft) kv.Value // after an entry; of ScoreColumn where the score goes
+}
+
+var entryColumns = [...]entryColumn{
+	{kv.LabelColumn, kv.KindClass, func(d *draft) kv.Value { return textValue(d.Label) }},
+	{ScoreColumn, kv.KindSingle, func(*draft) kv.Value { return kv.Value{} }},
+	{Column, kv.KindString, func(d *draft) kv.Value { return textValue(d.After.String()) }},
+	{DecidedByColumn, kv.KindString, func(d *draft) kv.Value { return d.decidedBy }},
+	{DisputedColumn, kv.KindBool, func(d *draft) kv.Value {
+		if !d.Disputed {
+			return kv.Value{}
+		}
+		return kv.ValueOf(true)
+	}},
+}
+
+// textValue is a text as a column has it; "" is null.
+func textValue(text string) kv.Value {
+	if text == "" {
+		return kv.Value{}
+	}
+	return kv.ValueOf(text)
+}
+
+// holds reports whether a value of the column is the wanted one.
+func (c *entryColumn) holds(value, want kv.Value) bool {
+	return value == want || c.kind == kv.KindClass && value.Str() == want.Str()
+}
+
+// set sets the value of a node in the column, which need not be there yet. If the node has the value, nothing is
+// written.
+func (c *entryColumn) set(tx *kv.Tx, v kv.NodeID, value kv.Value) error {
+	if _, there := tx.Column(c.name); !there {
 		if value.IsNull() {
 			return nil
 		}
-		if err := tx.AddColumn(column, value.Kind()); err != nil {
+		if err := tx.AddColumn(c.name, c.kind); err != nil {
 			return err
 		}
 	}
-	if old, err := tx.Value(v, column); err != nil || old == value {
+	old, err := tx.Value(v, c.name)
+	switch {
+	case err != nil || c.holds(old, value):
 		return err
+	case c.name == kv.LabelColumn:
+		return tx.SetLabel(v, value.Str())
 	}
-	return tx.SetValue(v, column, value)
-}
-
-// disputedValue is the value in DisputedColumn.
-func disputedValue(disputed bool) kv.Value {
-	if !disputed {
-		return kv.Value{}
-	}
-	return kv.ValueOf(true)
-}
-
-// value is the kind as Column has it.
-func (k Kind) value() kv.Value {
-	if k == None {
-		return kv.Value{}
-	}
-	return kv.ValueOf(k.String())
+	return tx.SetValue(v, c.name, value)
 }
