@@ -74,8 +74,9 @@ type decisionStep struct {
 }
 
 // decideSteps is WriteSteps of steps in memory.
-func decideSteps(ctx context.Context, s *kv.Store, steps []decisionStep) (made []Decision, err error) {
-	entries, err := WriteSteps(ctx, s, func(w *StepWriter) error {
+func decideSteps(t *testing.T, s *kv.Store, steps []decisionStep) []Decision {
+	t.Helper()
+	return entriesOfWrite(t, s, must.Get(WriteSteps(t.Context(), s, func(w *StepWriter) error {
 		for _, step := range steps {
 			if err := w.Begin(step.Options); err != nil {
 				return err
@@ -87,20 +88,7 @@ func decideSteps(ctx context.Context, s *kv.Store, steps []decisionStep) (made [
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	err = s.View(func(tx *kv.Tx) error {
-		for d, err := range entries.Read(ctx, tx) {
-			if err != nil {
-				return err
-			}
-			made = append(made, d)
-		}
-		return nil
-	})
-	return made, err
+	}))(t))
 }
 
 // states are labels and decisions of all nodes that are there.
@@ -338,9 +326,9 @@ func TestDecideSteps(t *testing.T) {
 		}
 		twice := Request{Node: 7, Kind: Relabel, To: "gamma"}
 		steps = append(steps, decisionStep{Options: Options{Now: at(noon)}, Requests: []Request{twice}})
-		made, err := decideSteps(context.Background(), s, steps)
-		if err != nil || len(made) != 401 {
-			t.Fatalf("got %d decisions, %v, want 401", len(made), err)
+		made := decideSteps(t, s, steps)
+		if len(made) != 401 {
+			t.Fatalf("got %d decisions, want 401", len(made))
 		}
 		for i, d := range made[:400] {
 			if opt := steps[i/2*2].Options; d.Step != int64(i/2+1) || !d.Time.Equal(opt.Time) || !d.EntryTime.Equal(noon) || d.Who != opt.Who {

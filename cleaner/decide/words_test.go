@@ -206,7 +206,7 @@ func TestDisputesAreCounted(t *testing.T) {
 			step.Requests = append(step.Requests, Request{Node: v, Kind: Relabel, To: to})
 		}
 		disputed := int64(0)
-		for _, d := range must.Get(decideSteps(t.Context(), s, []decisionStep{step}))(t) {
+		for _, d := range decideSteps(t, s, []decisionStep{step}) {
 			if d.Disputed {
 				disputed++
 			}

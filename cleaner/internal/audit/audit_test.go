@@ -112,20 +112,27 @@ func TestChances(t *testing.T) {
 	}
 }
 
-func TestNewReturnsTheError(t *testing.T) {
+func TestPassesThatFail(t *testing.T) {
 	failed := errors.New("failed")
-	calls := 0
 	for fails := 1; fails <= 2; fails++ {
-		_, err := New(1, func(do func(uint32, float64)) error {
-			if calls++; calls == fails {
-				return failed
+		for name, pass := range map[string]func(each func(func(uint32, float64)) error) error{
+			"draws": func(each func(func(uint32, float64)) error) error { _, err := New(1, each); return err },
+			"a list": func(each func(func(uint32, float64)) error) error {
+				_, err := NewList(1, 0, 24, 0.1, 0.08, each)
+				return err
+			},
+		} {
+			calls := 0
+			err := pass(func(do func(uint32, float64)) error {
+				if calls++; calls == fails {
+					return failed
+				}
+				return labels(randomScores(10))(do)
+			})
+			if !errors.Is(err, failed) {
+				t.Errorf("%s, pass %d: %v", name, fails, err)
 			}
-			return labels(randomScores(10))(do)
-		})
-		if !errors.Is(err, failed) {
-			t.Errorf("pass %d: %v", fails, err)
 		}
-		calls = 0
 	}
 }
 

@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -73,19 +72,9 @@ func TestListDraws(t *testing.T) {
 	}
 }
 
-// wastes yields labels with their chances to be wasted.
-func wastes(all []float64) func(do func(uint32, float64)) error {
-	return func(do func(uint32, float64)) error {
-		for v, waste := range all {
-			do(uint32(v), waste)
-		}
-		return nil
-	}
-}
-
 func newList(t testing.TB, seed uint64, draws int64, share float64, all []float64) *List {
 	t.Helper()
-	l, err := NewList(seed, 0, draws, share, AttemptError(0), wastes(all))
+	l, err := NewList(seed, 0, draws, share, AttemptError(0), labels(all))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,22 +116,6 @@ func TestListFollowsChances(t *testing.T) {
 	}
 }
 
-func TestNewListReturnsTheError(t *testing.T) {
-	failed := errors.New("failed")
-	for fails := 1; fails <= 2; fails++ {
-		calls := 0
-		_, err := NewList(1, 0, 24, 0.1, 0.08, func(do func(uint32, float64)) error {
-			if calls++; calls == fails {
-				return failed
-			}
-			return wastes([]float64{0.1})(do)
-		})
-		if !errors.Is(err, failed) {
-			t.Errorf("pass %d: %v", fails, err)
-		}
-	}
-}
-
 // A list is told although more of it is wasted than was promised in at most ListError of runs, all attempts of a run
 // together, also where scores say nothing and a little more than the share is wasted; where scores are right, half of
 // the good labels are found.
@@ -172,7 +145,7 @@ func TestListsHold(t *testing.T) {
 			for seed := range uint64(runs) {
 				for attempt := range 3 {
 					err := AttemptError(attempt)
-					l := must.Get(NewList(seed, attempt, ListDraws(share, err), share, err, wastes(waste)))(t)
+					l := must.Get(NewList(seed, attempt, ListDraws(share, err), share, err, labels(waste)))(t)
 					var bad, all int64
 					for _, v := range l.Draws {
 						if wasted[v] {

@@ -243,7 +243,8 @@ func TestIntercepts(t *testing.T) {
 	}
 }
 
-// TestChannel compares its rates with the formula, class by class, and the chances of a class add up to 1.
+// TestChannel compares its rates with the formula, class by class, also those of lines that are not held, and the
+// chances of a class add up to 1.
 func TestChannel(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 0))
 	for range 50 {
@@ -279,8 +280,11 @@ func TestChannel(t *testing.T) {
 					}
 					sum += w.of(i, k)
 					want := (before.at(i, k) + priorWrong/float64(c-1)) / labels
-					if got := w.of(i, k); !alike && math.Abs(got-want) > 1e-12 {
-						t.Errorf("rate %d to %d: got %v, want %v", k, i, got, want)
+					if alike {
+						want = w.of(1, 0)
+					}
+					if got := w.of(i, k); math.Abs(got-want) > 1e-12 {
+						t.Errorf("alike %v, rate %d to %d: got %v, want %v", alike, k, i, got, want)
 					}
 				}
 				if math.Abs(sum-1) > 1e-12 {
