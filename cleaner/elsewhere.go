@@ -106,7 +106,7 @@ func NewRunWriter(b *kv.Bulk, from *ForeignRun) (w *RunWriter, err error) {
 		return nil, err
 	}
 	tx := b.Tx()
-	if _, err := lastRunKey(tx); !errors.Is(err, kv.ErrNotFound) {
+	if _, err := lastRun(tx); !errors.Is(err, kv.ErrNotFound) {
 		if err == nil {
 			err = fmt.Errorf("the store has runs of its own: %w", kv.ErrExists)
 		}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
@@ -174,11 +173,17 @@ func LastRun(tx *kv.Tx) (*Run, error) {
 
 // lastRun is LastRun as Runs returns it.
 func lastRun(tx *kv.Tx) (*Run, error) {
-	key, err := lastRunKey(tx)
-	if err != nil {
-		return nil, err
+	last := ""
+	for key, err := range tx.Documents(runsSpace).Keys() {
+		if err != nil {
+			return nil, err
+		}
+		last = key
 	}
-	return readRun(tx, key)
+	if last == "" {
+		return nil, fmt.Errorf("run: %w", kv.ErrNotFound)
+	}
+	return readRun(tx, last)
 }
 
 // Runs returns every run, oldest first, without the fitted models; LastRun has its model.
@@ -197,35 +202,16 @@ func Runs(tx *kv.Tx) ([]*Run, error) {
 	return runs, nil
 }
 
-// lastRunKey is the key of the newest run in runsSpace.
-func lastRunKey(tx *kv.Tx) (string, error) {
-	last := ""
-	for key, err := range tx.Documents(runsSpace).Keys() {
-		if err != nil {
-			return "", err
-		}
-		last = key
-	}
-	if last == "" {
-		return "", fmt.Errorf("run: %w", kv.ErrNotFound)
-	}
-	return last, nil
-}
-
 // nextRunID is one more than the newest run's.
 func nextRunID(tx *kv.Tx) (int64, error) {
-	key, err := lastRunKey(tx)
+	last, err := lastRun(tx)
 	if errors.Is(err, kv.ErrNotFound) {
 		return 1, nil
 	}
 	if err != nil {
 		return 0, err
 	}
-	id, err := strconv.ParseInt(key, 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("run %q: %w", key, kv.ErrCorrupt)
-	}
-	return id + 1, nil
+	return last.ID + 1, nil
 }
 
 // A keptFit holds the data that a run keeps beside its label model, so that labels can be scored later as it has
