@@ -94,13 +94,18 @@ func (in *inputs) newRun(opt Options) (run *Run, err error) {
 
 // readPredictions finds the predictions. Every node must have one, unless clean predicts or skips the others.
 func (in *inputs) readPredictions(opt Options) (err error) {
-	read := Predictions
+	isPartial := in.source == SourceImported && (opt.joinsImported() || opt.Imported == AsGiven)
 	if in.source != SourceImported && opt.Imported != "" {
 		opt.warn(fmt.Sprintf("no predictions were imported: it does not matter that they are %s", opt.Imported))
-	} else if in.source == SourceImported && (opt.joinsImported() || opt.Imported == AsGiven) {
-		read = somePredictions
 	}
-	if in.predictions, err = read(in.tx); err == nil && !in.crossFitted {
+	matrix, err := in.tx.Matrix(PredictionsMatrix)
+	if err == nil && !isPartial {
+		err = checkRows(in.tx, matrix)
+	}
+	if err != nil {
+		return err
+	}
+	if in.predictions = inClassOrder(in.tx, matrix); !in.crossFitted {
 		in.tellDrawn(opt)
 	}
 	return err

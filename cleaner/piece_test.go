@@ -185,10 +185,10 @@ func byPosition(t *testing.T, tx *kv.Tx, seed uint64, hops int) (p positioned, n
 	if !drawn {
 		p.census.Splits = make([]Split, n)
 	}
-	predictions, err := somePredictions(tx)
+	matrix, err := tx.Matrix(PredictionsMatrix)
 	must(err)
 	rows := make([]float32, n*c)
-	must(predictions.Read(kv.Range{End: kv.NodeID(n)}, 0, c, rows))
+	must(inClassOrder(tx, matrix).Read(kv.Range{End: kv.NodeID(n)}, 0, c, rows))
 	p.predictions = make([]float32, n*c)
 	p.votes, p.neighbors = make([][]float64, n), make([][]float64, n)
 	for v, i := range place {

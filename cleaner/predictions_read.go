@@ -12,7 +12,7 @@ import (
 )
 
 // Predictions returns the stored predictions [n×c], columns in the order of tx.Classes; a class that the matrix has no
-// column for is 0, and so is the row of a removed node. kv.ErrNotFound when there are none; ErrMissingRows names the
+// column for is 0, and the row of a removed node is NaN. kv.ErrNotFound when there are none; ErrMissingRows names the
 // first node in file order without a row.
 func Predictions(tx *kv.Tx) (ops.Source, error) {
 	matrix, err := tx.Matrix(PredictionsMatrix)
@@ -22,38 +22,7 @@ func Predictions(tx *kv.Tx) (ops.Source, error) {
 	if err := checkRows(tx, matrix); err != nil {
 		return nil, err
 	}
-	return somePredictions(tx)
-}
-
-// somePredictions is Predictions in which the row of a node without predictions is NaN.
-func somePredictions(tx *kv.Tx) (ops.Source, error) {
-	matrix, err := tx.Matrix(PredictionsMatrix)
-	if err != nil {
-		return nil, err
-	}
-	removed, err := tx.Removed()
-	if err != nil || removed == nil {
-		return inClassOrder(tx, matrix), err
-	}
-	return zeroRemoved{inClassOrder(tx, matrix), removed}, nil
-}
-
-// zeroRemoved reads the rows of removed nodes, which have no edges, as zeros.
-type zeroRemoved struct {
-	ops.Source
-	removed kv.NodeSet
-}
-
-func (s zeroRemoved) Read(rows kv.Range, lo, hi int, dst []float32) error {
-	if err := s.Source.Read(rows, lo, hi, dst); err != nil {
-		return err
-	}
-	for v := rows.First; v < rows.End; v++ {
-		if s.removed.Has(v) {
-			clear(dst[int(v-rows.First)*(hi-lo):][:hi-lo])
-		}
-	}
-	return nil
+	return inClassOrder(tx, matrix), nil
 }
 
 // Predicted returns a reader of the likeliest class of a node and its probability, by the predictions that the node is
