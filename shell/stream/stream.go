@@ -3,6 +3,7 @@
 package stream
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -57,11 +58,7 @@ func Open(ctx context.Context, path string) (*File, error) { return filesOf(ctx)
 
 // Open opens a file to be read, as the function Open does.
 func (System) Open(ctx context.Context, path string) (*File, error) {
-	open := os.Open
-	if isPipe(path) {
-		open = func(path string) (*os.File, error) { return openPipe(ctx, path) }
-	}
-	f, err := open(path)
+	f, err := open(ctx, path, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +91,46 @@ func (f *File) Read(p []byte) (int, error) { return f.in.Read(p) }
 
 // OpenPipeToWrite opens a named pipe. Until ctx ends it waits for the reader of the pipe.
 func OpenPipeToWrite(ctx context.Context, path string) (*os.File, error) {
-	return openPipeToWrite(ctx, path)
+	return open(ctx, path, os.O_WRONLY)
+}
+
+// open opens a file. Until ctx ends it waits for the other end of a named pipe.
+func open(ctx context.Context, path string, flag int) (*os.File, error) {
+	if info, err := os.Stat(path); err != nil || info.Mode()&fs.ModeNamedPipe == 0 {
+		return os.OpenFile(path, flag, 0)
+	}
+	return await(ctx, func() (*os.File, error) {
+		f, err := os.OpenFile(path, flag, 0)
+		if err == nil && ctx.Err() != nil { // nobody may wait any more
+			return nil, errors.Join(ctx.Err(), f.Close())
+		}
+		return f, err
+	})
+}
+
+// await calls fn, which may block. Where ctx ends, and fn does not soon after, it returns the error of ctx, and fn goes
+// on alone.
+func await[T any](ctx context.Context, fn func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	results := make(chan result, 1)
+	go func() {
+		value, err := fn()
+		results <- result{value, err}
+	}()
+	var late <-chan time.Time
+	for done := ctx.Done(); ; {
+		select {
+		case r := <-results:
+			return r.value, r.err
+		case <-done:
+			done, late = nil, time.After(look)
+		case <-late:
+			return *new(T), ctx.Err()
+		}
+	}
 }
 
 // NewReader returns a reader that reads what r does until ctx ends; then it returns the error of ctx. A file is read
@@ -115,20 +151,25 @@ func NewReader(ctx context.Context, r io.Reader) io.Reader {
 }
 
 // NewWriter returns a writer that writes to w. Where w is a pipe or a socket, and is full, it waits until ctx ends;
-// then it returns the error of ctx. Anything else is returned as it is.
+// then it returns the error of ctx, and the rest may be written later. Anything else is returned as it is.
 func NewWriter(ctx context.Context, w io.Writer) io.Writer {
 	if f, ok := w.(*os.File); ok {
 		if info, err := f.Stat(); err == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0 {
-			return newFileWriter(ctx, f)
+			return pipeWriter{ctx, f}
 		}
 	}
 	return w
 }
 
-// isPipe reports whether a named pipe is at a path.
-func isPipe(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode()&fs.ModeNamedPipe != 0
+// A pipeWriter writes through a goroutine, so that ctx can end the wait for it.
+type pipeWriter struct {
+	ctx context.Context
+	to  io.Writer
+}
+
+func (w pipeWriter) Write(p []byte) (int, error) {
+	p = bytes.Clone(p) // of the goroutine
+	return await(w.ctx, func() (int, error) { return w.to.Write(p) })
 }
 
 // A relay reads through a goroutine, so that ctx can end the wait for it.
@@ -138,38 +179,25 @@ type relay struct {
 	buffer []byte // of the goroutine while it reads
 	rest   []byte // read and not handed out; a part of buffer
 	err    error  // after rest
-	chunks chan chunk
-}
-
-type chunk struct {
-	n   int
-	err error
 }
 
 // relayBytes is the most that a relay reads at once.
 const relayBytes = 64 << 10
 
 func newRelay(ctx context.Context, from io.Reader) *relay {
-	return &relay{ctx: ctx, from: from, buffer: make([]byte, relayBytes), chunks: make(chan chunk, 1)}
+	return &relay{ctx: ctx, from: from, buffer: make([]byte, relayBytes)}
 }
 
-func (r *relay) Read(p []byte) (int, error) {
+func (r *relay) Read(p []byte) (n int, err error) {
 	if err := r.ctx.Err(); err != nil {
 		return 0, err
 	}
 	if len(r.rest) == 0 && r.err == nil && len(p) > 0 {
-		go func() {
-			n, err := r.from.Read(r.buffer[:min(len(p), relayBytes)])
-			r.chunks <- chunk{n, err}
-		}()
-		select {
-		case next := <-r.chunks:
-			r.rest, r.err = r.buffer[:next.n], next.err
-		case <-r.ctx.Done():
-			return 0, r.ctx.Err() // from now on the buffer is the goroutine's
-		}
+		// From the end of ctx on the buffer may be the goroutine's.
+		n, r.err = await(r.ctx, func() (int, error) { return r.from.Read(r.buffer[:min(len(p), relayBytes)]) })
+		r.rest = r.buffer[:n]
 	}
-	n := copy(p, r.rest)
+	n = copy(p, r.rest)
 	if r.rest = r.rest[n:]; len(r.rest) > 0 {
 		return n, nil
 	}
