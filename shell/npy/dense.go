@@ -55,6 +55,7 @@ func (r *Reader) openArray(content io.ReaderAt, size int64) error {
 	}
 	a := &array{header: h, content: content}
 	perBlock := min(max(blockBytes/(8*max(h.cols, 1)), 1), max(h.rows, 1))
+	r.finish = func() error { return nil }
 	var raw []byte
 	var block []float64 // [perBlock×cols]; the file has been found to hold as many values
 	r.next = func() (_ Row, err error) {

@@ -5,8 +5,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"os"
 	"path/filepath"
@@ -87,13 +89,25 @@ func write(t testing.TB, name string, content []byte) string {
 	return path
 }
 
+// rowsOf yields the rows of a matrix, and at last an error, if any.
+func rowsOf(r *Reader) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		for {
+			row, err := r.Next()
+			if errors.Is(err, io.EOF) || !yield(row, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
 // dense reads a file as dense rows.
 func dense(path, name string) (rows [][]float64, err error) {
 	r, err := Open(context.Background(), path, name)
 	if err != nil {
 		return nil, err
 	}
-	for row, err := range r.Rows() {
+	for row, err := range rowsOf(r) {
 		if err != nil {
 			return rows, err
 		}
@@ -152,7 +166,7 @@ func TestFortranBlocks(t *testing.T) {
 	r := must.Get(Open(t.Context(), write(t, "f.npy",
 		arrayFile("<i4", true, fmt.Sprintf("(%d, %d)", rows, cols), string(values))), ""))(t)
 	seen := 0
-	for row, err := range r.Rows() {
+	for row, err := range rowsOf(r) {
 		must.Do(t, err)
 		for j, v := range row.Values {
 			if want := float64(seen*cols + j); v != want {
@@ -335,7 +349,7 @@ func FuzzOpen(f *testing.F) {
 			return
 		}
 		var values, rows int64
-		for row, err := range r.Rows() {
+		for row, err := range rowsOf(r) {
 			if rows++; err != nil || rows > 1000 {
 				break
 			}

@@ -1,10 +1,11 @@
 package npy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"iter"
+	"io"
 	"math"
 	"path/filepath"
 	"strings"
@@ -51,7 +52,7 @@ type Reader struct {
 
 	at     int64 // rows handed out
 	next   func() (Row, error)
-	finish func() error // called once after the last row; may be nil
+	finish func() error // after the last row
 	file   *stream.File
 }
 
@@ -100,22 +101,15 @@ func openFile(ctx context.Context, path string) (*stream.File, int64, error) {
 	return f, info.Size(), nil
 }
 
-// Rows yields each row, borrowed until the next step. On failure it yields the error, once,
-// and stops. It can be called once.
-func (r *Reader) Rows() iter.Seq2[Row, error] {
-	return func(yield func(Row, error) bool) {
-		for ; r.at < r.NumRows; r.at++ {
-			row, err := r.next()
-			if !yield(row, err) || err != nil {
-				return
-			}
-		}
-		if r.finish != nil {
-			if err := r.finish(); err != nil {
-				yield(Row{}, err)
-			}
-		}
+// Next returns the next row, which is borrowed until the one after. Behind the last row it returns io.EOF, or what is
+// wrong with the end of the file.
+func (r *Reader) Next() (row Row, err error) {
+	if r.at == r.NumRows {
+		return row, cmp.Or(r.finish(), io.EOF)
 	}
+	row, err = r.next()
+	r.at++
+	return row, err
 }
 
 // Close releases the file.

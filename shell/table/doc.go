@@ -13,11 +13,10 @@
 // Open reads several files as one: those of a directory. They have the same header.
 // The name "-" is standard input, where the context has one: csv or tsv, and to be read once.
 //
-// A file is read in chunks, runs of whole records. Reader.Rows takes them one after another; Reader.Scan hands them to
-// several goroutines, which parse them side by side. Text is cut at the ends of records without being parsed: a chunk
+// A file is read in chunks, runs of whole records. Reader.Scan hands them to goroutines, which parse them side
+// by side. Text is cut at the ends of records without being parsed: a chunk
 // without quotes may end after any line, and only records with quotes are followed field by field. Fields are views
-// into the chunk, so that a row costs no allocation. The text of a .gz file is unpacked in a goroutine of its own.
-// Pages of parquet files are decoded in order, their values turned into text in parallel.
+// into the chunk, so that a row costs no allocation. Pages of parquet files are decoded in order, their values turned into text in parallel.
 //
 // Memory is bounded by a chunk for each goroutine, which is as large as the longest record (MaxRecord) where that is
 // larger, whatever the size of the file and however well it is compressed. Pages of parquet files are held

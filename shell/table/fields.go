@@ -50,14 +50,14 @@ func (c *textChunk) splitQuoted(record []byte) error {
 			end = closingQuote(record, read)
 		}
 		switch {
-		case end >= 0 && (end == len(record) || record[end] == c.file.separator):
+		case end >= 0 && (end == len(record) || record[end] == c.file.layout.separator):
 			length += unquote(record[length:], record[read+1:end-1])
 			read = end
-		case end >= 0 && !quotesAreText(c.file.separator):
+		case end >= 0 && !c.file.layout.quotesAreText():
 			return recordError(c.file.path, c.line, "got %q after a closing quote, want the end of the field",
 				record[end:end+1]) // the record ends in this line
 		default:
-			end := bytes.IndexByte(record[read:], c.file.separator)
+			end := bytes.IndexByte(record[read:], c.file.layout.separator)
 			if end < 0 {
 				end = len(record) - read
 			}
@@ -73,4 +73,4 @@ func (c *textChunk) splitQuoted(record []byte) error {
 
 // quotesAreText reports whether a field with something after its closing quote, or without one in its line, has its
 // quotes as a part of its text. Between tabs it has, as many tables of titles are written without quotes of their own.
-func quotesAreText(separator byte) bool { return separator == '\t' }
+func (l layout) quotesAreText() bool { return l.separator == '\t' }

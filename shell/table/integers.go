@@ -7,7 +7,7 @@ type IntegerPair struct {
 }
 
 // IntegerPairs reads rows on as long as they are a line of two fields that are integers from 0 up in their shortest
-// form, at most as many as pairs has room for. It returns how many. The rows that follow are left to Rows.
+// form, at most as many as pairs has room for. It returns how many. The rows that follow are left to Chunk.Rows.
 func (c *Chunk) IntegerPairs(pairs []IntegerPair) (n int) {
 	if text, ok := c.rows.(*textChunk); ok {
 		n = text.integerPairs(pairs)
@@ -23,7 +23,7 @@ func (c *textChunk) integerPairs(pairs []IntegerPair) int {
 	if len(c.file.header) != 2 || c.quotes {
 		return 0
 	}
-	data, separator := c.data, c.file.separator
+	data, separator := c.data, c.file.layout.separator
 	for i := range pairs {
 		first, at := integer(data, c.at)
 		if at < 0 || data[at] != separator {

@@ -145,15 +145,13 @@ func (r *file) setHeader() error {
 			return err
 		}
 		r.header, r.line = texts(first.Fields), first.Line
-		chunk.file.named = true
 		if r.parts.form.NoHeader && (r.parts.isHeader == nil || !r.parts.isHeader(r.header)) {
-			r.layout.numbered, chunk.file.named = true, false
+			r.layout.numbered = true
 			for i := range r.header {
 				r.header[i] = strconv.Itoa(i + 1)
 			}
 			chunk.at, chunk.line, chunk.data = 0, line, data
 		}
-		chunk.file.header = r.header
 		return nil
 	}
 }

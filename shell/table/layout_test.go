@@ -80,7 +80,7 @@ func TestLayouts(t *testing.T) {
 				continue
 			}
 			got := fmt.Sprintf("%q", in.Header())
-			for row, err := range in.Rows() {
+			for row, err := range rowsOf(in) {
 				if err != nil {
 					got += strings.TrimPrefix(err.Error(), path)
 					break
@@ -122,7 +122,7 @@ func TestPartsWithoutHeader(t *testing.T) {
 	in := must.Get(Open(t.Context(), Parts{name: "d", paths: []string{first, second}}.WithForm(Form{NoHeader: true},
 		nil), testMemory))(t)
 	var got strings.Builder
-	for row, err := range in.Rows() {
+	for row, err := range rowsOf(in) {
 		must.Do(t, err)
 		fmt.Fprintf(&got, "%q", row.Fields)
 	}

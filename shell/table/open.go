@@ -99,7 +99,7 @@ func (r *file) openText(in *bufio.Reader, chunkBytes int) error {
 		}
 	}
 	r.layout = layoutOf(begin, r.parts.form)
-	text := newTextFile(r.path, in, r.layout, chunkBytes)
+	text := &textFile{file: r, in: in, chunkBytes: chunkBytes}
 	r.chunks = func() rows { return &textChunk{file: text} }
 	return r.setHeader()
 }

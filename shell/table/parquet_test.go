@@ -66,7 +66,7 @@ func readWithin(path string, memory int64) error {
 		return err
 	}
 	defer r.Close()
-	for _, err := range r.Rows() {
+	for _, err := range rowsOf(r) {
 		if err != nil {
 			return err
 		}

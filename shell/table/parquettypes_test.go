@@ -22,7 +22,7 @@ func TestUnusualColumns(t *testing.T) {
 		t.Errorf("got %q left out, want %q", left, want)
 	}
 	got := []string{strings.Join(in.Header(), "|")}
-	for row, err := range in.Rows() {
+	for row, err := range rowsOf(in) {
 		must.Do(t, err)
 		got = append(got, join(row, "|"))
 	}
@@ -54,7 +54,7 @@ func TestBinaryColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	for _, err = range in.Rows() {
+	for _, err = range rowsOf(in) {
 	}
 	if want := `testdata/binary.parquet:1: column "blob": got a NUL byte, want text`; err == nil || err.Error() != want {
 		t.Errorf("got the error %v, want %s", err, want)
@@ -67,7 +67,7 @@ func readAll(t *testing.T, parts Parts) []string {
 	in := must.Get(Open(t.Context(), parts, testMemory))(t)
 	defer in.Close()
 	all := []string{strings.Join(in.Header(), "|")}
-	for row, err := range in.Rows() {
+	for row, err := range rowsOf(in) {
 		must.Do(t, err)
 		all = append(all, join(row, "|"))
 	}

@@ -142,7 +142,7 @@ func (p Parts) Place(line int64) (path string, at int64) {
 // Open opens files that have the same header, and reads it. A file without one is an *Error; one with a header alone
 // has no rows. memory, in bytes, bounds the memory of reading: a parquet file whose metadata or pages take more is an
 // *Error, before they are allocated. Where a file is a named pipe, ctx ends the wait for data written to it, also
-// that of Rows and Scan. Row.Line has the number of the part too: Place says what it means.
+// that of Scan. Row.Line has the number of the part too: Place says what it means.
 func Open(ctx context.Context, parts Parts, memory int64) (*Reader, error) {
 	return openParts(ctx, parts, memory, chunkBytes)
 }

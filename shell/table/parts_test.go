@@ -79,7 +79,7 @@ func partRows(t *testing.T, parts Parts, workers int) (rows []string) {
 		rows = append(rows, fmt.Sprintf("%s:%d %s,%s", path, line, row.Fields[0], row.Fields[1]))
 	}
 	if workers == 0 {
-		for row, err := range in.Rows() {
+		for row, err := range rowsOf(in) {
 			must.Do(t, err)
 			add(row)
 		}
@@ -138,7 +138,7 @@ func readParts(ctx context.Context, parts Parts) error {
 	if err != nil {
 		return err
 	}
-	for _, err := range in.Rows() {
+	for _, err := range rowsOf(in) {
 		if err != nil {
 			return errors.Join(err, in.Close())
 		}
@@ -164,7 +164,7 @@ func TestInput(t *testing.T) {
 		var got []string
 		in, err := openFile(ctx, "-", 1<<30)
 		if err == nil {
-			for row, failed := range in.Rows() {
+			for row, failed := range rowsOf(in) {
 				if err = failed; err == nil {
 					got = append(got, string(row.Fields[0])+"|"+string(row.Fields[1]))
 				}

@@ -40,7 +40,7 @@ func (c *Chunk) Rows() iter.Seq2[Row, error] {
 	}
 }
 
-// Scan hands the rows, of which Rows has taken none, to a number of goroutines, in chunks. Each calls read for one chunk after another,
+// Scan hands the rows to a number of goroutines, in chunks. Each calls read for one chunk after another,
 // side by side with the others, and then inOrder, if not nil, for the same chunk: those calls come one at a time, in
 // the order of the file. The first argument is the number of the goroutine, from 0 to workers−1. Of several errors Scan
 // returns the one of the first chunk; those of the file come after the rows that are before them. Where ctx ends it

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -63,7 +62,6 @@ type Reader struct {
 	part   int // being read
 	now    atomic.Pointer[file]
 	before atomic.Int64 // bytes of the parts before it
-	chunk  Chunk        // of Rows
 }
 
 // A file is one file of a Reader.
@@ -171,35 +169,6 @@ func (r *Reader) Offset() int64 { return r.before.Load() + r.now.Load().read() }
 
 // Size is the size of the file in bytes, as it lies on disk.
 func (r *Reader) Size() int64 { return r.size }
-
-// Rows yields the rows from where the last call stopped; the bytes of their fields are borrowed until the next step. On
-// failure it yields the error, once, and stops.
-func (r *Reader) Rows() iter.Seq2[Row, error] {
-	return func(yield func(Row, error) bool) {
-		for {
-			row, err := r.row()
-			if errors.Is(err, io.EOF) {
-				return
-			}
-			if !yield(row, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
-// row returns the next row, or io.EOF.
-func (r *Reader) row() (Row, error) {
-	for {
-		row, err := r.chunk.next()
-		if !errors.Is(err, io.EOF) {
-			return row, err
-		}
-		if err := r.fill(&r.chunk); err != nil {
-			return Row{}, err
-		}
-	}
-}
 
 // fill fills a chunk with the next rows of the file being read, or of the next one.
 func (r *Reader) fill(c *Chunk) error {

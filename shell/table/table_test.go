@@ -51,7 +51,7 @@ func read(path string) (string, error) {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%q", r.Header())
-	for row, err := range r.Rows() {
+	for row, err := range rowsOf(r) {
 		if err != nil {
 			return b.String(), err
 		}

@@ -18,27 +18,19 @@ const byteOrderMark = "\xef\xbb\xbf"
 
 // A textFile cuts separated text into chunks of whole records.
 type textFile struct {
-	path       string
-	in         io.Reader
-	separator  byte
-	comment    byte // the mark of lines that are no records
-	ofLines    bool // a record is a line: no line ends within quotes
+	*file
+	in         io.Reader // from after the byte order mark
 	chunkBytes int
-	header     []string // nil until it has been read
-	named      bool     // the header is a line of the file
 
 	rest  []byte // read, but after the last chunk
 	lines int64  // before rest
 	err   error  // that comes after rest; io.EOF at the end of the file
 }
 
-// newTextFile reads a text from after its byte order mark. Between tabs, where titles often have a quote each, a
-// record is a line: nothing would tell rows with such quotes from a text with ends of lines in it. Between blanks a
-// quote is a character like any other.
-func newTextFile(path string, in io.Reader, l layout, chunkBytes int) *textFile {
-	return &textFile{path: path, in: in, separator: l.separator, comment: l.comment, chunkBytes: chunkBytes,
-		ofLines: l.separator == blanks || quotesAreText(l.separator)}
-}
+// ofLines says whether a record is a line: no line ends within quotes. Between tabs, where titles often have a quote
+// each, nothing would tell rows with such quotes from a text with ends of lines in it. Between blanks a quote is a
+// character like any other.
+func (l layout) ofLines() bool { return l.separator == blanks || l.quotesAreText() }
 
 // A textChunk is a run of whole records of a textFile.
 type textChunk struct {
@@ -61,7 +53,7 @@ func (c *textChunk) fill() (err error) {
 		return err
 	}
 	f.lines += int64(bytes.Count(c.data, []byte{'\n'}))
-	c.quotes = f.separator != blanks && bytes.IndexByte(c.data, '"') >= 0
+	c.quotes = f.layout.separator != blanks && bytes.IndexByte(c.data, '"') >= 0
 	c.valid = checkText(c.data) == nil
 	return nil
 }
@@ -113,7 +105,7 @@ func withoutEnd(line []byte) []byte { return withoutReturn(bytes.TrimSuffix(line
 // record of a file is whole without an end of line.
 func (f *textFile) wholeRecords(data []byte, last bool) int {
 	at := 0
-	for !f.ofLines {
+	for !f.layout.ofLines() {
 		quote := bytes.IndexByte(data[at:], '"')
 		if quote < 0 {
 			break
@@ -121,7 +113,7 @@ func (f *textFile) wholeRecords(data []byte, last bool) int {
 		at += bytes.LastIndexByte(data[at:at+quote], '\n') + 1
 		var length int
 		var ok bool
-		if data[at] == f.comment {
+		if data[at] == f.layout.comment {
 			length = lineEnd(data[at:])
 			ok = last || data[at+length-1] == '\n'
 		} else {
@@ -142,46 +134,25 @@ func (f *textFile) wholeRecords(data []byte, last bool) int {
 // before it does. A quote that does not begin its field stands for itself. A closing quote that something follows is
 // an error of the record, which then ends where its line does.
 func (f *textFile) quotedRecord(data []byte, last bool) (length int, ok bool) {
-	lineEnd, quote := -1, -1 // the next ones at or after i, as far as they are known
-	for i := 0; ; i++ {      // i is where a field begins
-		if i < len(data) && data[i] == '"' {
+	for i := 0; i < len(data); i++ { // i is where a field begins
+		if data[i] == '"' {
 			end := closingQuote(data, i)
-			if end >= 0 && end < len(data) && data[end] == f.separator {
-				i = end
-				continue
-			}
 			if end < 0 {
 				return 0, false
 			}
-			if n := bytes.IndexByte(data[end:], '\n'); n >= 0 {
-				return end + n + 1, true
+			if end == len(data) || data[end] != f.layout.separator {
+				length = end + lineEnd(data[end:])
+				return length, last || data[length-1] == '\n'
 			}
-			return len(data), last
+			i = end
 		}
-		if lineEnd < i {
-			if lineEnd = bytes.IndexByte(data[i:], '\n'); lineEnd < 0 {
-				if !last {
-					return 0, false
-				}
-				lineEnd = len(data) - i
+		for ; i < len(data) && data[i] != f.layout.separator; i++ {
+			if data[i] == '\n' {
+				return i + 1, true
 			}
-			lineEnd += i
 		}
-		if quote < i {
-			if quote = bytes.IndexByte(data[i:], '"'); quote < 0 {
-				quote = len(data) - i
-			}
-			quote += i
-		}
-		n := -1
-		if quote < lineEnd {
-			n = bytes.IndexByte(data[i:lineEnd], f.separator)
-		}
-		if n < 0 {
-			return min(lineEnd+1, len(data)), true
-		}
-		i += n
 	}
+	return len(data), last
 }
 
 // checkText refuses a file that is no text.
@@ -211,7 +182,7 @@ func (c *textChunk) next() (Row, error) {
 		if end >= 0 {
 			record = record[:end]
 		}
-		isComment := len(record) > 0 && record[0] == c.file.comment
+		isComment := len(record) > 0 && record[0] == c.file.layout.comment
 		if c.quotes && !isComment && bytes.IndexByte(record, '"') >= 0 {
 			return c.quotedRecord()
 		}
@@ -227,7 +198,7 @@ func (c *textChunk) next() (Row, error) {
 			}
 		}
 		c.fields = c.fields[:0]
-		if separator := c.file.separator; separator != blanks {
+		if separator := c.file.layout.separator; separator != blanks {
 			for i := bytes.IndexByte(record, separator); i >= 0; i = bytes.IndexByte(record, separator) {
 				c.fields = append(c.fields, record[:i])
 				record = record[i+1:]
@@ -257,7 +228,7 @@ func (c *textChunk) row(line int64) (Row, error) {
 			len(c.fields), len(header), brief(strings.Join(header, ",")))
 	}
 	repeats := func(field []byte, name string) bool { return string(field) == name }
-	if c.file.named && slices.EqualFunc(c.fields, header, repeats) {
+	if !c.file.layout.numbered && slices.EqualFunc(c.fields, header, repeats) {
 		return Row{}, recordError(c.file.path, line,
 			"the header comes again, want it once: several files are read one after another from a directory")
 	}
@@ -267,7 +238,7 @@ func (c *textChunk) row(line int64) (Row, error) {
 // quotedRecord is next for a record with quotes.
 func (c *textChunk) quotedRecord() (Row, error) {
 	record := c.data[c.at:]
-	if !c.file.ofLines {
+	if !c.file.layout.ofLines() {
 		length, _ := c.file.quotedRecord(record, true)
 		record = record[:length]
 	} else if end := bytes.IndexByte(record, '\n'); end >= 0 {

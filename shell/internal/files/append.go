@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
@@ -112,7 +111,8 @@ func (a *appending) putRows(ctx context.Context, tx *kv.Tx, write func(matrix st
 		return fmt.Errorf("%s: the store has no predictions to add to, import those of all nodes", a.Predictions)
 	}
 	a.written = 0
-	w := &writing{Job: a.Job, tx: tx, nodes: a.Nodes, classes: a.PredictionClasses, rows: a.rowsOf(ctx, tx), count: a.rows}
+	w := &writing{Job: a.Job, tx: tx, nodes: a.Nodes, classes: a.PredictionClasses, count: a.rows}
+	w.rows = func(fn func(kv.NodeID) error) error { return a.eachNode(ctx, tx, fn) }
 	w.begin = func(classes []string, opt cleaner.PredictionOptions) (*cleaner.PredictionWriter, error) {
 		return cleaner.AppendPredictions(tx, classes, opt, func(matrix string, v kv.NodeID, row []float32) error {
 			if matrix == cleaner.PredictionsMatrix { // not the joined rows beside
@@ -127,28 +127,23 @@ func (a *appending) putRows(ctx context.Context, tx *kv.Tx, write func(matrix st
 	})
 }
 
-// rowsOf yields the nodes of the rows of the nodes file, which it reads again.
-func (a *appending) rowsOf(ctx context.Context, tx *kv.Tx) iter.Seq2[kv.NodeID, error] {
-	return func(yield func(kv.NodeID, error) bool) {
-		if a.nodes == nil {
-			return
-		}
-		in, err := table.Open(ctx, a.nodes.in.Parts, a.Memory)
-		if err != nil {
-			yield(0, err)
-			return
-		}
-		defer in.Close() //nolint:errcheck // it was only read
-		for row, err := range in.Rows() {
-			var v kv.NodeID
-			if err == nil {
-				v, err = tx.Node(string(row.Fields[a.nodes.id]))
-			}
-			if !yield(v, err) || err != nil {
-				return
-			}
-		}
+// eachNode calls fn for the nodes of the rows of the nodes file, which it reads again.
+func (a *appending) eachNode(ctx context.Context, tx *kv.Tx, fn func(kv.NodeID) error) error {
+	if a.nodes == nil {
+		return nil
 	}
+	in, err := table.Open(ctx, a.nodes.in.Parts, a.Memory)
+	if err != nil {
+		return err
+	}
+	err = EachRow(ctx, in, nil, func(row table.Row) error {
+		v, err := tx.Node(string(row.Fields[a.nodes.id]))
+		if err != nil {
+			return err
+		}
+		return fn(v)
+	})
+	return errors.Join(err, in.Close())
 }
 
 // keepDecided gives the row of a node that somebody has decided about the label of the node, and counts the other

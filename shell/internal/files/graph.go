@@ -22,9 +22,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
-// checkEvery is how many rows are read between two looks at the context.
-const checkEvery = 4096
-
 // A Graph is the files that a store is made of, or that are added to one. An empty path is a file that is not given.
 type Graph struct {
 	Nodes, Edges string // each a file, a directory, or standard input
@@ -285,24 +282,15 @@ func scanRows(
 
 // EachRow calls fn for every row of a file, one after another, showing how far it is.
 func EachRow(ctx context.Context, in *table.Reader, report kv.Progress, fn func(table.Row) error) error {
-	stage := "read " + filepath.Base(in.Path())
-	count := 0
-	for row, err := range in.Rows() {
-		if err != nil {
-			return err
-		}
-		if count%checkEvery == 0 {
-			if err := ctx.Err(); err != nil {
+	return scanRows(ctx, in, 1, report, func(_ int, c *table.Chunk) error {
+		for row, err := range c.Rows() {
+			if err == nil {
+				err = fn(row)
+			}
+			if err != nil {
 				return err
 			}
-			if report != nil {
-				report(stage, in.Offset(), in.Size())
-			}
 		}
-		count++
-		if err := fn(row); err != nil {
-			return err
-		}
-	}
-	return ctx.Err()
+		return nil
+	}, nil)
 }

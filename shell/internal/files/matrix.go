@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
+	"io"
 	"math"
 	"path/filepath"
 	"strings"
@@ -26,14 +26,17 @@ type writing struct {
 
 	classes []string // of the columns of a matrix of predictions; empty: nobody has named them
 
-	// rows are the nodes of the rows of an array, and count is their number; nil: those of the store, in the order of
+	// rows goes over the nodes of the rows of an array, and count is their number; nil: those of the store, in the order of
 	// the nodes file. Then each of them has a row, in a table too.
-	rows  iter.Seq2[kv.NodeID, error]
+	rows  func(fn func(kv.NodeID) error) error
 	count int
 
 	partial bool // nodes may be without predictions
 	seen    bool // and the run in the same import has seen these nodes
 }
+
+// checkEvery is how many rows of an array are read between two looks at the context.
+const checkEvery = 4096
 
 // IsArray says whether a file is one of numpy's, by its name.
 func IsArray(path string) bool {
@@ -170,41 +173,48 @@ func (m *matrixFile) each(ctx context.Context, w *writing, fn func(v kv.NodeID, 
 
 // eachRow is each of an array, whose rows are in the order of the nodes file.
 func (m *matrixFile) eachRow(ctx context.Context, w *writing, fn func(kv.NodeID, npy.Row) error) error {
-	nodes, count, of := w.rows, w.count, "row of the nodes file"
-	if nodes == nil {
-		nodes, count, of = w.tx.InFileOrder(), w.tx.Shape().Present, "node in the order of the nodes file"
+	in, each, count, of := m.array, w.rows, w.count, "row of the nodes file"
+	if each == nil {
+		each, count, of = w.eachNode, w.tx.Shape().Present, "node in the order of the nodes file"
 	}
-	in := m.array
 	if in.NumRows != int64(count) {
 		return m.arrayErrorf("has %d rows, want %d, one for each %s", in.NumRows, count, of)
 	}
-	nextNode, stop := iter.Pull2(nodes)
-	defer stop()
 	at := int64(0)
-	for row, err := range in.Rows() {
-		if err != nil {
-			return err
-		}
-		v, err, _ := nextNode()
-		if err != nil {
-			return err
-		}
-		if at%checkEvery == 0 {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if w.Progress != nil {
+	err := each(func(v kv.NodeID) error {
+		row, err := in.Next()
+		if err == nil && at%checkEvery == 0 {
+			if err = ctx.Err(); w.Progress != nil {
 				w.Progress("rows of "+filepath.Base(in.Path), at, in.NumRows)
 			}
 		}
-		err = fn(v, row)
+		if err == nil {
+			err = fn(v, row)
+		}
 		if bad, ok := errors.AsType[*cleaner.RowError](err); ok {
 			return &npy.Error{Path: in.Path, Row: at, Msg: fmt.Sprintf("(node %s): %s", bad.ID, bad.Msg)}
+		}
+		at++
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := in.Next(); !errors.Is(err, io.EOF) {
+		return err
+	}
+	return ctx.Err()
+}
+
+// eachNode calls fn for the nodes of the store in the order of the nodes file.
+func (w *writing) eachNode(fn func(kv.NodeID) error) error {
+	for v, err := range w.tx.InFileOrder() {
+		if err == nil {
+			err = fn(v)
 		}
 		if err != nil {
 			return err
 		}
-		at++
 	}
-	return ctx.Err()
+	return nil
 }
