@@ -195,19 +195,12 @@ func (c *gateCommand) readBaseline(ctx context.Context, s *streams) (labels map[
 		return nil, nil
 	}
 	r := files.Job{Memory: c.work(), Notice: s.notice, Wanted: "a header line with id and given_label"}
-	in, ids, err := r.OpenTable(ctx, c.Baseline)
+	in, places, err := r.OpenTable(ctx, c.Baseline, "given_label")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	places, err := in.Columns("given_label")
-	if err != nil {
-		return nil, err
-	}
-	id, label := ids[0], places[0]
-	if label < 0 {
-		return nil, fmt.Errorf("%s: want a column given_label, as export suspects writes it", c.Baseline)
-	}
+	id, label := places[0], places[1]
 	labels = make(map[string]string)
 	size := int64(0)
 	return labels, files.EachRow(ctx, in, s.progress.report, func(row table.Row) error {

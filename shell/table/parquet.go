@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -91,7 +90,7 @@ func (r *file) openParquet(f *os.File, memory int64) (err error) {
 		leaf := leaves
 		leaves += leavesOf(column)
 		asText, ok := textOf(column)
-		if r.parts.lenient && (!ok || isBinary(column) && !slices.Contains(r.parts.needed, column.Name())) {
+		if r.parts.lenient && !ok {
 			r.leftOut = append(r.leftOut, column.Name())
 			continue
 		}

@@ -20,9 +20,7 @@ type Parts struct {
 	paths    []string // sorted; never empty
 	form     Form
 	isHeader func(fields []string) bool // says that a line is a header, whatever the form says; may be nil
-	// columns that cannot be read are left out, and those of bytes that are not called text,
-	lenient bool
-	needed  []string // but these
+	lenient  bool                       // columns that cannot be read are left out
 }
 
 const (
@@ -121,10 +119,9 @@ func (p Parts) WithForm(form Form, isHeader func(fields []string) bool) Parts {
 }
 
 // WithoutNested is p without the columns of parquet files that have other values than Reader can read, such as structs
-// and maps, and without those of bytes that the file does not call text, unless they are needed. Reader.LeftOut has
-// their names.
-func (p Parts) WithoutNested(needed ...string) Parts {
-	p.lenient, p.needed = true, needed
+// and maps. Reader.LeftOut has their names.
+func (p Parts) WithoutNested() Parts {
+	p.lenient = true
 	return p
 }
 

@@ -126,33 +126,6 @@ func (r *Reader) Names() ([]string, error) {
 	return names, nil
 }
 
-// Columns returns the places of names in the header, -1 for one that is not there. White space around a name in the
-// header, and upper and lower case, do not count, unless there is a column of the very name. Several columns that could
-// all be meant are an *Error.
-func (r *Reader) Columns(names ...string) ([]int, error) {
-	places := make([]int, len(names))
-	for i, name := range names {
-		if places[i] = slices.Index(r.header, name); places[i] >= 0 {
-			if again := slices.Index(r.header[places[i]+1:], name); again >= 0 {
-				return nil, r.HeaderErrorf(name, "the header names it twice, want the number of the column, %d or %d",
-					places[i]+1, places[i]+again+2)
-			}
-			continue
-		}
-		for j, have := range r.header {
-			switch {
-			case !strings.EqualFold(strings.TrimSpace(have), name):
-			case places[i] >= 0:
-				return nil, r.HeaderErrorf("", "got the columns %q and %q, want one of them named %q", r.header[places[i]], have,
-					name)
-			default:
-				places[i] = j
-			}
-		}
-	}
-	return places, nil
-}
-
 // ListColumns lists the names of the columns for a message.
 func (r *Reader) ListColumns() string { return listColumns(r.header) }
 

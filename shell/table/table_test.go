@@ -219,28 +219,5 @@ func TestParquetDamage(t *testing.T) {
 	}
 }
 
-// The exact name of a column goes before one that differs in case and white space; two of those are ambiguous.
-func TestColumnsOfOneName(t *testing.T) {
-	for _, test := range []struct {
-		header, want string
-	}{
-		{"SRC,src,dst", "[1 2]"}, {"Src, dst ", "[0 1]"}, {"SRC,Src,dst", `a.csv:1: got the columns "SRC" and "Src", want one of them named "src"`}, {" src,dst", "[0 1]"},
-		{"\"src \",\" src\",dst", `got the columns "src " and " src", want one of them named "src"`},
-	} {
-		r := must.Get(openFile(t.Context(), write(t, "a.csv", []byte(test.header+"\n")), testMemory))(t)
-		columns, err := r.Columns("src", "dst")
-		got := fmt.Sprint(columns)
-		if err != nil {
-			got = err.Error()
-		}
-		if !strings.Contains(got, test.want) {
-			t.Errorf("%q: got %s, want %s", test.header, got, test.want)
-		}
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 // testMemory is far more than the files of tests take to read.
 const testMemory = 1 << 30

@@ -1,9 +1,14 @@
 package files
 
 import (
+	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 func TestParseColumns(t *testing.T) {
@@ -31,6 +36,25 @@ func TestParseColumns(t *testing.T) {
 		}
 		if err != nil || !maps.Equal(got, c.want) {
 			t.Errorf("%q: got %v and %v, want %v", c.text, got, err, c.want)
+		}
+	}
+}
+
+// The exact name of a column goes before one that differs in case and white space; two of those are ambiguous.
+func TestColumnsOfOneName(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.csv")
+	for header, want := range map[string]string{
+		"ID,id,label": "[1 2]", "Id,label,x": "[0 1]", "ID,label,Id": `a.csv:1: got the columns "ID" and "Id", want one of them named "id"`,
+		"label,id,x,id": `column "id": the header names it twice, want the number of the column, 2 or 4`,
+	} {
+		must.Do(t, os.WriteFile(path, []byte(header+"\n"), 0o600))
+		in, places, err := Job{Memory: 1 << 20}.OpenTable(t.Context(), path, "label")
+		got := fmt.Sprint(places, err)
+		if err == nil {
+			must.Do(t, in.Close())
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%q: got %s, want %s", header, got, want)
 		}
 	}
 }

@@ -87,27 +87,34 @@ func (h *header) find(name string) (int, error) {
 	return h.column(name)
 }
 
-// column is the place of a column, -1 if it is not there. It is given by its whole text, by the name of the property,
-// or else by its number.
+// column is the place of a column, -1 if it is not there. It is given by its whole text, else by that but for case and
+// white space around it, by the name of the property, or else by its number. Several columns that could all be meant
+// are an error.
 func (h *header) column(name string) (int, error) {
 	number, err := strconv.Atoi(name)
 	isNumber := err == nil && number >= 1 && number <= len(h.names)
 	if isNumber && isCount(h.names[number-1]) && !h.in.Numbered() {
 		return number - 1, nil // no name in a row is meant, and checkPlaces says that it is one
 	}
-	place, err := h.in.Columns(name)
-	if err != nil {
-		return -1, err
+	all := h.in.Header()
+	if i := slices.Index(all, name); i >= 0 {
+		if again := slices.Index(all[i+1:], name); again >= 0 {
+			return -1, h.in.HeaderErrorf(name, "the header names it twice, want the number of the column, %d or %d", i+1, i+again+2)
+		}
+		return i, nil
 	}
-	if place[0] >= 0 {
-		return place[0], nil
+	isName := func(have string) bool { return strings.EqualFold(strings.TrimSpace(have), name) }
+	if i := slices.IndexFunc(all, isName); i >= 0 {
+		if again := slices.IndexFunc(all[i+1:], isName); again >= 0 {
+			return -1, h.in.HeaderErrorf("", "got the columns %q and %q, want one of them named %q", all[i], all[i+1+again], name)
+		}
+		return i, nil
 	}
 	for _, left := range h.in.LeftOut() {
-		if strings.EqualFold(strings.TrimSpace(left), name) {
+		if isName(left) {
 			return -1, h.in.Unusual(left)
 		}
 	}
-	isName := func(have string) bool { return strings.EqualFold(strings.TrimSpace(have), name) }
 	if i := slices.IndexFunc(h.names, isName); i >= 0 {
 		return i, nil
 	}

@@ -16,7 +16,7 @@ func (r Job) openGraph(ctx context.Context, path string, isHeader func([]string)
 		return nil, err
 	}
 	err = r.Timed("header", func(*ops.Stage) error {
-		in, err = r.open(ctx, parts.WithoutNested(r.needed()...).WithForm(r.Text, isHeader))
+		in, err = r.open(ctx, parts.WithoutNested().WithForm(r.Text, isHeader))
 		return err
 	})
 	return in, err
