@@ -54,7 +54,7 @@ func TestWaitsEnd(t *testing.T) {
 	must.Do(t, in.Close()) // the goroutine that writes ends
 	for what, open := range map[string]func(ctx context.Context, path string) error{
 		"a pipe that nobody writes to": func(ctx context.Context, path string) error { return errorOf(Open(ctx, path)) },
-		"a pipe that nobody reads":     func(ctx context.Context, path string) error { return errorOf(OpenPipeToWrite(ctx, path)) },
+		"a pipe that nobody reads":     func(ctx context.Context, path string) error { return errorOf(OpenToWrite(ctx, path)) },
 	} {
 		path := filepath.Join(t.TempDir(), "pipe")
 		must.Do(t, unix.Mkfifo(path, 0o600))
@@ -80,7 +80,7 @@ func TestStreamsCarryAll(t *testing.T) {
 	must.Do(t, unix.Mkfifo(path, 0o600))
 	wrote := make(chan error, 1)
 	go func() {
-		f, err := OpenPipeToWrite(t.Context(), path)
+		f, err := OpenToWrite(t.Context(), path)
 		if err == nil {
 			_, err = NewWriter(t.Context(), f).Write(want)
 			err = errors.Join(err, f.Close())

@@ -74,7 +74,7 @@ func TestLayouts(t *testing.T) {
 				continue // the ending counts
 			}
 			path := write(t, name, content)
-			in, err := openParts(t.Context(), Parts{name: path, paths: []string{path}}.WithForm(c.form, nil), testMemory, 7)
+			in, err := Open(t.Context(), Parts{name: path, paths: []string{path}, chunk: 7}.WithForm(c.form, nil), testMemory)
 			if err != nil {
 				t.Errorf("%s %q: %v", name, c.content, err)
 				continue
@@ -106,7 +106,7 @@ func TestRecognizedHeaders(t *testing.T) {
 		{"#made, here\nid,label\nx,A\n", `["id" "label"]`},
 	} {
 		path := write(t, "a.csv", []byte(c.content))
-		in := must.Get(openParts(t.Context(), Parts{name: path, paths: []string{path}}.WithForm(Form{NoHeader: true}, isHeader), testMemory, chunkBytes))(t)
+		in := must.Get(Open(t.Context(), Parts{name: path, paths: []string{path}}.WithForm(Form{NoHeader: true}, isHeader), testMemory))(t)
 		if got := fmt.Sprintf("%q", in.Header()); got != c.want {
 			t.Errorf("%q: got %s, want %s", c.content, got, c.want)
 		}

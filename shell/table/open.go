@@ -17,8 +17,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
-// open opens one of the files, with chunks of text of some size, in bytes.
-func (p Parts) open(ctx context.Context, part int, memory int64, chunkBytes int) (*file, error) {
+// open opens one of the files.
+func (p Parts) open(ctx context.Context, part int, memory int64) (*file, error) {
 	path := p.paths[part]
 	r := &file{path: path, parts: p}
 	var in io.Reader
@@ -46,7 +46,7 @@ func (p Parts) open(ctx context.Context, part int, memory int64, chunkBytes int)
 			regular = f.File
 		}
 	}
-	err := r.openContent(in, regular, memory, chunkBytes)
+	err := r.openContent(in, regular, memory)
 	if err == nil {
 		err = r.checkHeader()
 	}
@@ -63,7 +63,7 @@ const (
 )
 
 // openContent opens a file by its content, whatever its name.
-func (r *file) openContent(f io.Reader, regular *os.File, memory int64, chunkBytes int) error {
+func (r *file) openContent(f io.Reader, regular *os.File, memory int64) error {
 	counter := &countingReader{r: f}
 	in := bufio.NewReaderSize(counter, sniffBytes)
 	begin, _ := in.Peek(len(parquetMagic)) //nolint:errcheck // reading on gives the error
@@ -81,11 +81,11 @@ func (r *file) openContent(f io.Reader, regular *os.File, memory int64, chunkByt
 		}
 		in = bufio.NewReaderSize(text, sniffBytes)
 	}
-	return r.openText(in, chunkBytes)
+	return r.openText(in)
 }
 
 // openText opens a text and finds its layout.
-func (r *file) openText(in *bufio.Reader, chunkBytes int) error {
+func (r *file) openText(in *bufio.Reader) error {
 	begin := peek(in)
 	for _, f := range formats {
 		if bytes.HasPrefix(begin, []byte(f.begin)) {
@@ -99,7 +99,7 @@ func (r *file) openText(in *bufio.Reader, chunkBytes int) error {
 		}
 	}
 	r.layout = layoutOf(begin, r.parts.form)
-	text := &textFile{file: r, in: in, chunkBytes: chunkBytes}
+	text := &textFile{file: r, in: in}
 	r.chunks = func() rows { return &textChunk{file: text} }
 	return r.setHeader()
 }

@@ -21,6 +21,7 @@ type Parts struct {
 	form     Form
 	isHeader func(fields []string) bool // says that a line is a header, whatever the form says; may be nil
 	lenient  bool                       // columns that cannot be read are left out
+	chunk    int                        // bytes of text; 0: chunkBytes
 }
 
 const (
@@ -141,12 +142,7 @@ func (p Parts) Place(line int64) (path string, at int64) {
 // *Error, before they are allocated. Where a file is a named pipe, ctx ends the wait for data written to it, also
 // that of Scan. Row.Line has the number of the part too: Place says what it means.
 func Open(ctx context.Context, parts Parts, memory int64) (*Reader, error) {
-	return openParts(ctx, parts, memory, chunkBytes)
-}
-
-// openParts is Open with chunks of text of another size, in bytes.
-func openParts(ctx context.Context, parts Parts, memory int64, chunkBytes int) (*Reader, error) {
-	first, err := parts.open(ctx, 0, memory, chunkBytes)
+	first, err := parts.open(ctx, 0, memory)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +150,7 @@ func openParts(ctx context.Context, parts Parts, memory int64, chunkBytes int) (
 	if first.layout.numbered { // the first line of the others may look otherwise
 		parts = parts.WithForm(Form{Delimiter: first.layout.separator, NoHeader: true}, nil)
 	}
-	r.open = func(part int) (*file, error) { return parts.open(ctx, part, memory, chunkBytes) }
+	r.open = func(part int) (*file, error) { return parts.open(ctx, part, memory) }
 	r.now.Store(first)
 	for _, path := range parts.paths[1:] {
 		info, err := stream.Stat(ctx, path)

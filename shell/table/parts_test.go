@@ -72,7 +72,8 @@ func TestParts(t *testing.T) {
 // partRows reads rows with their places: one by one, or by a number of workers.
 func partRows(t *testing.T, parts Parts, workers int) (rows []string) {
 	t.Helper()
-	in, err := openParts(t.Context(), parts, 1<<30, 300)
+	parts.chunk = 300
+	in, err := Open(t.Context(), parts, 1<<30)
 	must.Do(t, err)
 	add := func(row Row) {
 		path, line := parts.Place(row.Line)

@@ -14,26 +14,14 @@ type Chunk struct {
 	part int64 // of Row.Line
 }
 
-// next returns the next row of the chunk, or io.EOF.
-func (c *Chunk) next() (Row, error) {
-	if c.rows == nil {
-		return Row{}, io.EOF
-	}
-	row, err := c.rows.next()
-	row.Line |= c.part
-	return row, err
-}
-
 // Rows yields the rows of the chunk from where the last call stopped. A row that is not as it should be yields its
 // *Error. The bytes of the fields stay as they are until Scan has done with the chunk.
 func (c *Chunk) Rows() iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		for {
-			row, err := c.next()
-			if err != nil && errors.Is(err, io.EOF) {
-				return
-			}
-			if !yield(row, err) {
+			row, err := c.rows.next()
+			row.Line |= c.part
+			if errors.Is(err, io.EOF) || !yield(row, err) {
 				return
 			}
 		}

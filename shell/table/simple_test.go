@@ -172,7 +172,7 @@ func rowText(row Row, err error) string {
 // integers are read as such.
 func scanned(t testing.TB, path string, chunk, workers int, ordered bool) []string {
 	t.Helper()
-	r, err := openParts(t.Context(), Parts{name: path, paths: []string{path}}, testMemory, chunk)
+	r, err := Open(t.Context(), Parts{name: path, paths: []string{path}, chunk: chunk}, testMemory)
 	must.Do(t, err)
 	parts, failed := make([][]string, workers), make([]error, workers)
 	var mu sync.Mutex
@@ -221,7 +221,7 @@ func scanned(t testing.TB, path string, chunk, workers int, ordered bool) []stri
 func againstSimple(t testing.TB, path string, content []byte, chunk int) {
 	t.Helper()
 	must.Do(t, os.WriteFile(path, content, 0o600))
-	r, err := openParts(t.Context(), Parts{name: path, paths: []string{path}}, testMemory, chunk)
+	r, err := Open(t.Context(), Parts{name: path, paths: []string{path}, chunk: chunk}, testMemory)
 	if err != nil {
 		return // the header, of which other tests are
 	}
@@ -318,7 +318,7 @@ func TestScanError(t *testing.T) {
 	path := write(t, "a.csv", []byte(content))
 	for _, ordered := range []bool{true, false} {
 		for workers := 1; workers < 5; workers++ {
-			r, err := openParts(t.Context(), Parts{name: path, paths: []string{path}}, testMemory, 16)
+			r, err := Open(t.Context(), Parts{name: path, paths: []string{path}, chunk: 16}, testMemory)
 			must.Do(t, err)
 			last := int64(0)
 			var inOrder func(int, *Chunk) error
@@ -354,7 +354,7 @@ func TestScanError(t *testing.T) {
 
 func TestScanCancelled(t *testing.T) {
 	path := write(t, "a.csv", []byte("id\n"+strings.Repeat("xyz\n", 1000)))
-	r, err := openParts(t.Context(), Parts{name: path, paths: []string{path}}, testMemory, 16)
+	r, err := Open(t.Context(), Parts{name: path, paths: []string{path}, chunk: 16}, testMemory)
 	must.Do(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	chunks := 0

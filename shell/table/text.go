@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -19,8 +20,7 @@ const byteOrderMark = "\xef\xbb\xbf"
 // A textFile cuts separated text into chunks of whole records.
 type textFile struct {
 	*file
-	in         io.Reader // from after the byte order mark
-	chunkBytes int
+	in io.Reader // from after the byte order mark
 
 	rest  []byte // read, but after the last chunk
 	lines int64  // before rest
@@ -61,7 +61,7 @@ func (c *textChunk) fill() (err error) {
 // cut appends to data, which begins with a record, what the file holds on, and returns its whole records, at least one.
 // A quoted field that the file, or MaxRecord, ends before is an error. What is after them it keeps as rest.
 func (f *textFile) cut(data []byte) ([]byte, error) {
-	for size := f.chunkBytes; ; size *= 2 {
+	for size := cmp.Or(f.parts.chunk, chunkBytes); ; size *= 2 {
 		size = min(size, MaxRecord+1)
 		for len(data) < size && f.err == nil {
 			if cap(data) < size {

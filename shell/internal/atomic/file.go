@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/graphcleaner/graphcleaner/internal/durable"
 	"github.com/graphcleaner/graphcleaner/internal/realpath"
@@ -56,8 +57,8 @@ type File struct {
 	done      func() // tells who has begun the file, and puts it into place, that it is complete; nil: that is done here
 }
 
-// partialSuffix ends the temporary name of a file, .NAME.RANDOM.partial.
-const partialSuffix = ".partial"
+// partialSuffix ends the temporary name of a file, .NAME.RANDOM.graphcleaner-partial.
+const partialSuffix = ".graphcleaner-partial"
 
 // Begin begins to write a file. A new file gets a mode. Until ctx ends it waits for the reader of a named pipe.
 func Begin(ctx context.Context, path string, mode fs.FileMode) (*File, error) {
@@ -74,12 +75,12 @@ func Begin(ctx context.Context, path string, mode fs.FileMode) (*File, error) {
 		before = nil
 	case err != nil:
 		return nil, err
-	case before.Mode()&fs.ModeNamedPipe != 0:
-		return outputInPlace(ctx, path, stream.OpenPipeToWrite)
-	case !before.Mode().IsRegular():
-		return outputInPlace(ctx, path, func(_ context.Context, path string) (*os.File, error) {
-			return os.OpenFile(path, os.O_WRONLY, 0)
-		})
+	case !before.Mode().IsRegular(): // no file can be renamed over it
+		f, err := stream.OpenToWrite(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		return &File{Writer: stream.NewWriter(ctx, f), path: path, file: f}, nil
 	}
 	if err := CheckOutsideStores(path); err != nil {
 		return nil, err
@@ -94,17 +95,6 @@ func CheckOutsideStores(path string) error {
 		return fmt.Errorf("%s: the directory is a store, want the file elsewhere", path)
 	}
 	return err
-}
-
-// outputInPlace opens a device or a pipe, which no file can be renamed over.
-func outputInPlace(
-	ctx context.Context, path string, open func(context.Context, string) (*os.File, error),
-) (*File, error) {
-	f, err := open(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	return &File{Writer: stream.NewWriter(ctx, f), path: path, file: f}, nil
 }
 
 // newOutput makes the temporary file of an output, which it locks. The file that is there is described by before, nil
@@ -199,7 +189,8 @@ func (o *File) Discard() error {
 	return err
 }
 
-// removePartial removes the temporary files, whose names begin alike, of processes that were killed.
+// removePartial removes temporary files in a directory of processes that were killed: those whose names begin alike,
+// and old ones, which nobody is about to lock.
 func removePartial(dir, prefix string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrPermission) {
@@ -209,7 +200,9 @@ func removePartial(dir, prefix string) error {
 		return err
 	}
 	for _, entry := range entries {
-		if !strings.HasPrefix(entry.Name(), prefix) || !strings.HasSuffix(entry.Name(), partialSuffix) {
+		info, err := entry.Info()
+		isOld := err == nil && time.Since(info.ModTime()) > time.Hour
+		if !strings.HasSuffix(entry.Name(), partialSuffix) || !isOld && !strings.HasPrefix(entry.Name(), prefix) {
 			continue
 		}
 		name := filepath.Join(dir, entry.Name())

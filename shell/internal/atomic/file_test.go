@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
@@ -52,8 +53,10 @@ func TestWriteFile(t *testing.T) {
 			t.Errorf("permissions of a file that was there: got %v, %v, want %v", info.Mode(), err, mode)
 		}
 	}
-	left := ".a.KILLED" + partialSuffix
-	must.Do(t, os.WriteFile(left, []byte("half"), 0o600))
+	for left, age := range map[string]time.Duration{".a.KILLED": 0, ".b.KILLED": 2 * time.Hour} {
+		must.Do(t, os.WriteFile(left+partialSuffix, []byte("half"), 0o600))
+		must.Do(t, os.Chtimes(left+partialSuffix, time.Time{}, time.Now().Add(-age)))
+	}
 	busy := must.Get(os.Create(".a.BUSY" + partialSuffix))(t)
 	must.Do(t, lock(busy))
 	must.Do(t, WriteFile(t.Context(), "a", 0o666, write("again", nil)))

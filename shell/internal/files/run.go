@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strconv"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -132,12 +131,11 @@ func (s *scoreRows) chance(row table.Row, column int) (float64, error) {
 	if len(text) == 0 {
 		return math.NaN(), nil
 	}
-	if _, ok := parseNumber(text); ok {
-		if x, err := strconv.ParseFloat(string(text), 32); err == nil && x >= 0 && x <= 1 {
-			return x, nil
-		}
+	x, ok := parseNumber(text)
+	if !ok || x < 0 || x > 1 {
+		return 0, s.in.Want(row, column, "a number from 0 to 1, or nothing")
 	}
-	return 0, s.in.Want(row, column, "a number from 0 to 1, or nothing")
+	return float64(float32(x)), nil
 }
 
 // namesOf are the classes of a run.
