@@ -71,7 +71,7 @@ func TestGate(t *testing.T) {
 		{"--baseline known.csv", nil, ""},
 		{"--baseline known.csv --most 1", nil, "want at most 1"},
 		{"--baseline other.csv --most 1", []string{"s3"}, "want at most 1; 2 of 9 scored nodes are suspects above 0.97, 1 of them not in other.csv"},
-		{"--baseline ids.csv", nil, "want a column given_label"},
+		{"--baseline ids.csv", nil, `has no column "given_label"`},
 		{"--baseline names.csv", nil, `has no column "id"`},
 	} {
 		got := run(t, "", append([]string{"gate", db}, strings.Fields(test.flags)...)...)

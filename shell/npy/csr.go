@@ -130,12 +130,12 @@ func (c *csr) finish() error {
 	return errors.Join(errs...)
 }
 
-// A vector streams the values of a one-dimensional member.
+// A vector streams the values of a member.
 type vector struct {
 	dtype
 	name   string
 	in     *bufio.Reader
-	length int64
+	length int64 // of one with one dimension
 	raw    []byte
 }
 

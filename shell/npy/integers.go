@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"strings"
 
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
@@ -20,10 +18,10 @@ type Integers struct {
 	file *stream.File
 }
 
-// OpenIntegers opens an .npy file of integers with the given number of columns, and checks all that can be checked
-// before reading its values. A matrix with that number of rows, but not of columns, is read as its transpose.
-func OpenIntegers(ctx context.Context, path string, columns int) (*Integers, error) {
-	if strings.EqualFold(filepath.Ext(path), ".npz") {
+// OpenIntegers opens an .npy file of integers with two columns, and checks all that can be checked before reading its
+// values. A matrix with two rows, but not two columns, is read as its transpose.
+func OpenIntegers(ctx context.Context, path string) (*Integers, error) {
+	if isZip(path) {
 		return nil, &Error{Path: path, Row: -1, Msg: "is an .npz, want one array of integers: " +
 			"numpy.save('edges.npy', numpy.transpose(m.nonzero())) writes the places of a scipy matrix m"}
 	}
@@ -37,12 +35,12 @@ func OpenIntegers(ctx context.Context, path string, columns int) (*Integers, err
 	case err != nil:
 	case !m.isInteger():
 		err = fmt.Errorf("holds values of type %q, want integers", m.descr)
-	case isMatrix && m.cols == int64(columns):
-	case isMatrix && m.rows == int64(columns):
+	case isMatrix && m.cols == 2:
+	case isMatrix && m.rows == 2:
 		// One order of a matrix is the other order of its transpose.
 		m.rows, m.cols, m.fortran = m.cols, m.rows, !m.fortran
 	default:
-		err = fmt.Errorf("has shape %s, want %d columns, or %d rows", m.shapeText(), columns, columns)
+		err = fmt.Errorf("has shape %s, want 2 columns, or 2 rows", m.shapeText())
 	}
 	if err != nil {
 		return nil, errors.Join(&Error{Path: path, Row: -1, Msg: err.Error()}, f.Close())
@@ -52,12 +50,12 @@ func OpenIntegers(ctx context.Context, path string, columns int) (*Integers, err
 }
 
 // RowBytes is the size of a row in bytes.
-func (m *Integers) RowBytes() int64 { return m.cols * int64(m.size) }
+func (m *Integers) RowBytes() int64 { return 2 * int64(m.size) }
 
-// Read reads len(dst)/columns rows from a row on into dst [rows×columns], with raw as memory for their bytes, which it
+// Read reads len(dst)/2 rows from a row on into dst [rows×2], with raw as memory for their bytes, which it
 // returns. A value above the largest int64 becomes negative: see Unsigned. Several goroutines may read at once.
 func (m *Integers) Read(row int64, dst []int64, raw []byte) ([]byte, error) {
-	raw, err := read(&m.array, row, int64(len(dst))/m.cols, dst, raw, m.integers)
+	raw, err := read(&m.array, row, int64(len(dst))/2, dst, raw, m.integers)
 	if err != nil {
 		return raw, &Error{Path: m.Path, Row: row, Msg: err.Error()}
 	}

@@ -55,10 +55,10 @@ func TestIntegers(t *testing.T) {
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		descr := []string{"|i1", ">u2", "<i4", "<i8", "<u8"}[seed%5]
-		rows, cols := r.IntN(20), 1+r.IntN(3)
+		rows, cols := r.IntN(20), 2
 		content, want := integersFile(r, descr, seed%2 == 0, rows, cols)
 		must.Do(t, os.WriteFile(path, content, 0o600))
-		m, err := OpenIntegers(t.Context(), path, cols)
+		m, err := OpenIntegers(t.Context(), path)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
@@ -91,7 +91,7 @@ func TestIntegersTransposed(t *testing.T) {
 		edges := 3 + int(seed)
 		content, values := integersFile(rand.New(rand.NewPCG(seed, 0)), "<i8", seed%2 == 0, 2, edges)
 		must.Do(t, os.WriteFile(path, content, 0o600))
-		m := must.Get(OpenIntegers(t.Context(), path, 2))(t)
+		m := must.Get(OpenIntegers(t.Context(), path))(t)
 		got := make([]int64, 2*edges)
 		must.Get(m.Read(0, got, nil))(t)
 		var want []int64
@@ -123,12 +123,12 @@ func TestIntegersErrors(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "a.npy")
 		must.Do(t, os.WriteFile(path, c.content, 0o600))
-		if _, err := OpenIntegers(t.Context(), path, 2); err == nil || !strings.HasPrefix(err.Error(), path+": ") ||
+		if _, err := OpenIntegers(t.Context(), path); err == nil || !strings.HasPrefix(err.Error(), path+": ") ||
 			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v, want an error with %s", err, c.want)
 		}
 	}
-	if _, err := OpenIntegers(t.Context(), t.TempDir(), 2); err == nil ||
+	if _, err := OpenIntegers(t.Context(), t.TempDir()); err == nil ||
 		!strings.Contains(err.Error(), "is a directory") {
 		t.Errorf("a directory: got %v", err)
 	}

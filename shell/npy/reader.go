@@ -13,9 +13,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
-// Extensions says, for messages and help, which files Open reads.
-const Extensions = ".npy or .npz"
-
 // An Error is a fault in the content of a file.
 type Error struct {
 	Path   string
@@ -56,29 +53,26 @@ type Reader struct {
 	file   *stream.File
 }
 
-// Open opens an .npy or .npz file and checks all that can be checked before reading its values. Of an .npz with several
+// Open opens an .npz file, by its name, or else an .npy file, and checks all that can be checked before reading its values. Of an .npz with several
 // arrays that are not a CSR matrix it takes the one of the given name.
 func Open(ctx context.Context, path, name string) (*Reader, error) {
-	extension := strings.ToLower(filepath.Ext(path))
-	if extension != ".npy" && extension != ".npz" {
-		return nil, &Error{Path: path, Row: -1, Msg: fmt.Sprintf("has a name that ends in %q, want one that ends in %s",
-			extension, Extensions)}
-	}
 	f, size, err := openFile(ctx, path)
 	if err != nil {
 		return nil, err
 	}
 	r := &Reader{Path: path, Size: size, file: f}
-	if extension == ".npy" {
-		err = r.openArray(f, size)
-	} else {
+	if isZip(path) {
 		err = r.openZip(f, size, name)
+	} else {
+		err = r.openArray(f, size)
 	}
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
 }
+
+func isZip(path string) bool { return strings.EqualFold(filepath.Ext(path), ".npz") }
 
 // openFile opens a file and returns its size in bytes, which nothing else has: a pipe is refused before it is waited
 // for.

@@ -74,16 +74,15 @@ func (r *Reader) openMember(f *zip.File, name string) error {
 	if err != nil {
 		return r.fail(name, -1, err)
 	}
-	var raw []byte
+	v := &vector{dtype: h.dtype, in: in}
 	var values []float64
 	r.next = func() (Row, error) {
 		if values == nil {
-			raw, values = make([]byte, h.cols*int64(h.size)), make([]float64, h.cols)
+			values = make([]float64, h.cols)
 		}
-		if _, err := io.ReadFull(in, raw); err != nil {
-			return Row{}, r.fail(name, r.at, readError(err, "its values"))
+		if err := v.read(values); err != nil {
+			return Row{}, r.fail(name, r.at, err)
 		}
-		h.floats(values, raw)
 		return Row{Values: values}, nil
 	}
 	r.finish = func() error { return r.atEnd(in, name) }

@@ -39,7 +39,7 @@ type integerTaker interface {
 func openEdges(ctx context.Context, path string, r Job) (e *edgesFile, err error) {
 	e = &edgesFile{weight: -1}
 	if IsArray(path) {
-		if e.array, err = npy.OpenIntegers(ctx, path, 2); err != nil {
+		if e.array, err = npy.OpenIntegers(ctx, path); err != nil {
 			return nil, err
 		}
 		e.rest.Store(e.array.NumRows)
