@@ -59,7 +59,13 @@ func (g *Graph) Append(ctx context.Context, store *kv.Store, r Job) (result Appe
 		a.rows++
 		return patch.AddNode(n)
 	}
-	if err = a.read(ctx, add, func() []edgeTaker { return []edgeTaker{addedEdges{patch}} }); err == nil {
+	addEdge := func(src, dst string, weight float32, source int64) error {
+		if weight == 0 {
+			return patch.AddEdge(src, dst, source)
+		}
+		return patch.AddWeighted(src, dst, weight, source)
+	}
+	if err = a.read(ctx, add, func() []edgeTaker { return []edgeTaker{{add: addEdge}} }); err == nil {
 		err = a.Timed("commit", func(stage *ops.Stage) (err error) {
 			result.Stats, err = patch.Commit(ctx)
 			stage.Edges = result.Edges
@@ -164,8 +170,3 @@ func (a *appending) keepDecided(tx *kv.Tx, v kv.NodeID, n *kv.Node) error {
 	}
 	return err
 }
-
-// addedEdges adds edges to a patch.
-type addedEdges struct{ *kv.Patch }
-
-func (e addedEdges) Add(src, dst string, source int64) error { return e.AddEdge(src, dst, source) }

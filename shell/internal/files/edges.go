@@ -23,15 +23,10 @@ type edgesFile struct {
 	rest  atomic.Int64 // rows of the array that no goroutine has taken
 }
 
-// An edgeTaker takes edges, such as a kv.EdgeWriter. If the file has weights, it takes AddWeighted alone, else Add.
-type edgeTaker interface {
-	Add(src, dst string, source int64) error
-	AddWeighted(src, dst string, weight float32, source int64) error
-}
-
-// An integerTaker is an edgeTaker that takes ids that are integers as such.
-type integerTaker interface {
-	AddIntegers(src, dst uint64, source int64) error
+// An edgeTaker takes edges.
+type edgeTaker struct {
+	add      func(src, dst string, weight float32, source int64) error // a weight of 0: the file has no weights
+	integers func(src, dst uint64, source int64) error                 // without a weight, by ids that are integers; or nil
 }
 
 // openEdges opens an edges file: a table with the columns src and dst, and weight where edges have one, or an array of
@@ -91,11 +86,8 @@ func (e *edgesFile) read(ctx context.Context, takers []edgeTaker, r Job) (int64,
 			if err == nil {
 				weight, err = e.check(row)
 			}
-			switch {
-			case err == nil && e.weight < 0:
-				err = w.Add(view(row.Fields[e.src]), view(row.Fields[e.dst]), row.Line)
-			case err == nil:
-				err = w.AddWeighted(view(row.Fields[e.src]), view(row.Fields[e.dst]), weight, row.Line)
+			if err == nil {
+				err = w.add(view(row.Fields[e.src]), view(row.Fields[e.dst]), weight, row.Line)
 			}
 			if err != nil {
 				return err
@@ -112,15 +104,14 @@ func (e *edgesFile) read(ctx context.Context, takers []edgeTaker, r Job) (int64,
 // readIntegers hands the edges at the beginning of a chunk to w, as far as their ends are integers and they have no
 // more. It returns how many there were.
 func (e *edgesFile) readIntegers(w edgeTaker, c *table.Chunk) (count int64, err error) {
-	to, ok := w.(integerTaker)
-	if !ok || e.src > 1 || e.dst > 1 {
+	if w.integers == nil || e.src > 1 || e.dst > 1 {
 		return 0, nil
 	}
 	var pairs [256]table.IntegerPair
 	for n := len(pairs); n == len(pairs); count += int64(n) {
 		n = c.IntegerPairs(pairs[:])
 		for _, row := range pairs[:n] {
-			if err := to.AddIntegers(row.Fields[e.src], row.Fields[e.dst], row.Line); err != nil {
+			if err := w.integers(row.Fields[e.src], row.Fields[e.dst], row.Line); err != nil {
 				return 0, err
 			}
 		}
@@ -128,7 +119,7 @@ func (e *edgesFile) readIntegers(w edgeTaker, c *table.Chunk) (count int64, err 
 	return count, nil
 }
 
-// check returns the weight of an edge, 1 where there are none, or what is wrong with it.
+// check returns the weight of an edge, 0 where there are none, or what is wrong with it.
 func (e *edgesFile) check(row table.Row) (weight float32, err error) {
 	if len(row.Fields[e.src]) == 0 {
 		return 0, e.table.Want(row, e.src, "the id of a node")
@@ -137,7 +128,7 @@ func (e *edgesFile) check(row table.Row) (weight float32, err error) {
 		return 0, e.table.Want(row, e.dst, "the id of a node")
 	}
 	if e.weight < 0 {
-		return 1, nil
+		return 0, nil
 	}
 	x, ok := parseNumber(row.Fields[e.weight])
 	if weight = float32(x); !ok || !(weight > 0 && weight <= math.MaxFloat32) {
@@ -174,15 +165,14 @@ func (e *edgesFile) readArray(ctx context.Context, takers []edgeTaker, r Job) (i
 // add hands edges [rows×2] to a writer, the first being that of a row of the array.
 func (e *edgesFile) add(w edgeTaker, first int64, ids []int64) error {
 	var src, dst [20]byte
-	integers, _ := w.(integerTaker)
 	for i := 0; i < len(ids); i += 2 {
-		if integers != nil && min(ids[i], ids[i+1]) >= 0 {
-			if err := integers.AddIntegers(uint64(ids[i]), uint64(ids[i+1]), first+int64(i/2)); err != nil {
+		if w.integers != nil && min(ids[i], ids[i+1]) >= 0 {
+			if err := w.integers(uint64(ids[i]), uint64(ids[i+1]), first+int64(i/2)); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := w.Add(view(e.text(src[:0], ids[i])), view(e.text(dst[:0], ids[i+1])), first+int64(i/2)); err != nil {
+		if err := w.add(view(e.text(src[:0], ids[i])), view(e.text(dst[:0], ids[i+1])), 0, first+int64(i/2)); err != nil {
 			return err
 		}
 	}

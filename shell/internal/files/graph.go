@@ -4,6 +4,7 @@
 package files
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -131,7 +132,10 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.Stats, er
 	takers := func() []edgeTaker {
 		takers := make([]edgeTaker, r.goroutines())
 		for worker := range takers {
-			takers[worker] = loader.EdgeWriter()
+			w := loader.EdgeWriter()
+			takers[worker] = edgeTaker{func(src, dst string, weight float32, source int64) error {
+				return w.AddWeighted(src, dst, cmp.Or(weight, 1), source)
+			}, w.AddIntegers}
 		}
 		return takers
 	}

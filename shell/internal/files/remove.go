@@ -32,18 +32,10 @@ func Remove(ctx context.Context, store *kv.Store, nodes, edges string, r Job) (s
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
 	remove := func(n kv.Node) error { return patch.RemoveNode(strings.Clone(n.ID), n.Source) }
-	if err := f.read(ctx, remove, func() []edgeTaker { return []edgeTaker{removedEdges{patch}} }); err != nil {
+	removeEdge := func(src, dst string, _ float32, source int64) error { return patch.RemoveEdge(src, dst, source) }
+	if err := f.read(ctx, remove, func() []edgeTaker { return []edgeTaker{{add: removeEdge}} }); err != nil {
 		return stats, err
 	}
 	stats, err = patch.Commit(ctx)
 	return stats, f.explain(err)
-}
-
-// removedEdges removes edges by a patch, whatever their weights.
-type removedEdges struct{ *kv.Patch }
-
-func (e removedEdges) Add(src, dst string, source int64) error { return e.RemoveEdge(src, dst, source) }
-
-func (e removedEdges) AddWeighted(src, dst string, _ float32, source int64) error {
-	return e.RemoveEdge(src, dst, source)
 }
