@@ -63,7 +63,7 @@ func (c *resources) inFlags(err error) error {
 		return err
 	}
 	memory := strings.ReplaceAll(c.Memory.String(), " ", "")
-	return fmt.Errorf("--memory %s is too little for this graph: want at least %dMiB", memory, leastMemoryFor(small.Least)>>20)
+	return fmt.Errorf("--memory %s is too little: want at least %dMiB", memory, leastMemoryFor(small.Least)>>20)
 }
 
 // leastMemoryFor is the --memory that leaves so much for the work, in whole MiB.

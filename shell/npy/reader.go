@@ -43,10 +43,10 @@ type Row struct {
 
 // A Reader reads the rows of one matrix from first to last.
 type Reader struct {
-	Path                string // as given to Open
-	Size                int64  // of the file, in bytes
+	Size                int64 // of the file, in bytes
 	NumRows, NumColumns int64
 
+	path   string
 	at     int64 // rows handed out
 	next   func() (Row, error)
 	finish func() error // after the last row
@@ -60,7 +60,7 @@ func Open(ctx context.Context, path, name string) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{Path: path, Size: size, file: f}
+	r := &Reader{path: path, Size: size, file: f}
 	if isZip(path) {
 		err = r.openZip(f, size, name)
 	} else {
@@ -106,6 +106,9 @@ func (r *Reader) Next() (row Row, err error) {
 	return row, err
 }
 
+// Path is the path as given to Open.
+func (r *Reader) Path() string { return r.path }
+
 // Close releases the file.
 func (r *Reader) Close() error { return r.file.Close() }
 
@@ -120,7 +123,7 @@ func (r *Reader) setShape(rows, cols int64) error {
 
 // fail is an error of a row of a member; of a file without members "", of no row -1.
 func (r *Reader) fail(member string, row int64, err error) error {
-	return &Error{Path: r.Path, Member: member, Row: row, Msg: err.Error()}
+	return &Error{Path: r.path, Member: member, Row: row, Msg: err.Error()}
 }
 
 func (r *Reader) errorf(format string, args ...any) error {

@@ -22,14 +22,14 @@ func (w *writing) features(ctx context.Context, path string, stage *ops.Stage) (
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, in.close()) }()
+	defer func() { err = errors.Join(err, in.Close()) }()
 	names, err := in.featureNames(w.Memory)
 	if err != nil {
 		return err
 	}
 	matrix, err := w.bulk.Matrix(cleaner.FeaturesMatrix, names)
 	if err != nil && in.table != nil {
-		return in.table.Errorf(0, "", "%w", err)
+		return in.errorf("%w", err)
 	}
 	if err != nil {
 		return err
@@ -78,10 +78,10 @@ func (m *matrixFile) featureNames(memory int64) ([]string, error) {
 	}
 	columns := int64(m.columns())
 	if columns == 0 {
-		return nil, m.arrayErrorf("has no columns, want one a feature")
+		return nil, m.errorf("has no columns, want one a feature")
 	}
 	if most := memory / (columnCost * columnShare); columns > most {
-		return nil, m.arrayErrorf("has %d columns, whose names and rows take more memory than there is, want at most %d",
+		return nil, m.errorf("has %d columns, whose names and rows take more memory than there is, want at most %d",
 			columns, most)
 	}
 	names := make([]string, columns)
@@ -94,7 +94,7 @@ func (m *matrixFile) featureNames(memory int64) ([]string, error) {
 // leaveAnswersOut leaves the columns of labels and splits out of features. They are there if the table is the nodes
 // file too.
 func (w *writing) leaveAnswersOut(m *matrixFile) error {
-	isNodes, names := w.nodes == m.path(), nodeNames
+	isNodes, names := w.nodes == m.Path(), nodeNames
 	if !isNodes {
 		names = nodeNames[1:] // the id is found
 	}
@@ -111,7 +111,7 @@ func (w *writing) leaveAnswersOut(m *matrixFile) error {
 		return isAnswer
 	})
 	if left != nil {
-		w.say("%s: labels and splits are no features, so these columns are left out: %s", m.path(), strings.Join(left, ", "))
+		w.say("%s: labels and splits are no features, so these columns are left out: %s", m.Path(), strings.Join(left, ", "))
 	}
 	return nil
 }

@@ -47,10 +47,17 @@ func IsArray(path string) bool {
 // A matrixFile has a row of numbers for every node: a table with a column id, or an array in the order of the nodes
 // file.
 type matrixFile struct {
+	source
 	table  *table.Reader // or nil
 	id     int           // column of the table
 	values []int         // columns of the table that have numbers
 	array  *npy.Reader
+}
+
+// A source is a table or an array.
+type source interface {
+	Path() string
+	Close() error
 }
 
 // openMatrix opens a file of a matrix.
@@ -61,13 +68,13 @@ func (w *writing) openMatrix(ctx context.Context, path, name string, stage *ops.
 			return nil, err
 		}
 		stage.Columns, stage.BytesRead = int(in.NumColumns), in.Size
-		return &matrixFile{array: in}, nil
+		return &matrixFile{source: in, array: in}, nil
 	}
 	in, columns, err := w.OpenTable(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	m := &matrixFile{table: in, id: columns[0]}
+	m := &matrixFile{source: in, table: in, id: columns[0]}
 	for column, name := range in.Header() {
 		if column != m.id && name != "" {
 			m.values = append(m.values, column)
@@ -114,26 +121,9 @@ func (m *matrixFile) names(of []string) []string {
 	return names
 }
 
-func (m *matrixFile) path() string {
-	if m.table != nil {
-		return m.table.Path()
-	}
-	return m.array.Path
-}
-
-func (m *matrixFile) close() error {
-	if m.table != nil {
-		return m.table.Close()
-	}
-	return m.array.Close()
-}
-
-// arrayErrorf is an error of the file as a whole.
-func (m *matrixFile) arrayErrorf(format string, args ...any) error {
-	if m.table != nil {
-		return m.table.Errorf(0, "", format, args...)
-	}
-	return &npy.Error{Path: m.array.Path, Row: -1, Msg: fmt.Sprintf(format, args...)}
+// errorf is an error of the file as a whole.
+func (m *matrixFile) errorf(format string, args ...any) error {
+	return fmt.Errorf("%s: %w", m.Path(), fmt.Errorf(format, args...))
 }
 
 // each calls fn for every node with its row. A node has one row at most, and every node one unless w.rows or w.partial
@@ -178,21 +168,21 @@ func (m *matrixFile) eachRow(ctx context.Context, w *writing, fn func(kv.NodeID,
 		each, count, of = w.eachNode, w.tx.Shape().Present, "node in the order of the nodes file"
 	}
 	if in.NumRows != int64(count) {
-		return m.arrayErrorf("has %d rows, want %d, one for each %s", in.NumRows, count, of)
+		return m.errorf("has %d rows, want %d, one for each %s", in.NumRows, count, of)
 	}
 	at := int64(0)
 	err := each(func(v kv.NodeID) error {
 		row, err := in.Next()
 		if err == nil && at%checkEvery == 0 {
 			if err = ctx.Err(); w.Progress != nil {
-				w.Progress("rows of "+filepath.Base(in.Path), at, in.NumRows)
+				w.Progress("rows of "+filepath.Base(in.Path()), at, in.NumRows)
 			}
 		}
 		if err == nil {
 			err = fn(v, row)
 		}
 		if bad, ok := errors.AsType[*cleaner.RowError](err); ok {
-			return &npy.Error{Path: in.Path, Row: at, Msg: fmt.Sprintf("(node %s): %s", bad.ID, bad.Msg)}
+			return &npy.Error{Path: in.Path(), Row: at, Msg: fmt.Sprintf("(node %s): %s", bad.ID, bad.Msg)}
 		}
 		at++
 		return err

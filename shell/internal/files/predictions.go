@@ -23,7 +23,7 @@ func (w *writing) predictions(
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, in.close()) }()
+	defer func() { err = errors.Join(err, in.Close()) }()
 	if out, err = w.beginPredictions(in, opt); err != nil {
 		return nil, err
 	}
@@ -39,11 +39,11 @@ func (w *writing) predictions(
 		return nil, err
 	}
 	if rows == 0 {
-		return nil, in.arrayErrorf("has predictions of no node")
+		return nil, in.errorf("has predictions of no node")
 	}
 	if err := out.Finish(); err != nil {
 		if errors.Is(err, cleaner.ErrNotLogits) {
-			return nil, in.arrayErrorf("its rows are probabilities already, not logits: leave out --logits, and " +
+			return nil, in.errorf("its rows are probabilities already, not logits: leave out --logits, and " +
 				"divide percentages by 100")
 		}
 		return nil, err
@@ -69,7 +69,7 @@ func (w *writing) beginPredictions(in *matrixFile, opt cleaner.PredictionOptions
 			}
 			err = in.table.HeaderErrorf("", "%w%s", err, w.classesHint(err))
 		} else if err != nil {
-			err = in.table.Errorf(0, "", "%w", err)
+			err = in.errorf("%w", err)
 		}
 		return out, err
 	}
@@ -82,12 +82,12 @@ func (w *writing) beginPredictions(in *matrixFile, opt cleaner.PredictionOptions
 		classes, asked, advice = classNames(w.tx, w.classes), "class of --prediction-classes ", ""
 	}
 	if columns := in.columns(); columns != len(classes) {
-		return nil, in.arrayErrorf("has %d columns, want %d, one for each %s%s%s", columns, len(classes), asked,
+		return nil, in.errorf("has %d columns, want %d, one for each %s%s%s", columns, len(classes), asked,
 			namelist.Of(classes), advice)
 	}
 	out, err := w.begin(classes, opt)
 	if err != nil {
-		err = fmt.Errorf("%s: %w%s", in.path(), err, w.classesHint(err))
+		err = fmt.Errorf("%s: %w%s", in.Path(), err, w.classesHint(err))
 	}
 	return out, err
 }
@@ -108,6 +108,6 @@ func (w *writing) sayRows(in *matrixFile, rows int) {
 	if lacking := w.tx.Shape().Present - rows; w.partial && !w.seen && lacking > 0 {
 		w.say("%s: %d of %s have no predictions. clean takes those of the built-in classifier for them if enough "+
 			"nodes are labelled; with --as-given they get no score.",
-			in.path(), lacking, wording.Nodes(w.tx.Shape().Present))
+			in.Path(), lacking, wording.Nodes(w.tx.Shape().Present))
 	}
 }
