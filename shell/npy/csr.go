@@ -27,7 +27,7 @@ func (r *Reader) openCSR(members map[string]*zip.File) error {
 		if err != nil {
 			return err
 		}
-		text, err := io.ReadAll(io.LimitReader(in, maxHeader))
+		text, err := io.ReadAll(io.LimitReader(in, bufferSize))
 		if err != nil {
 			return r.fail("format", -1, readError(err, "its values"))
 		}

@@ -13,8 +13,6 @@ import (
 
 const (
 	magic = "\x93NUMPY"
-	// maxHeader bounds the header's text. Plain arrays need less than 200 bytes.
-	maxHeader = 64 << 10
 	// maxColumns bounds the memory that a row takes.
 	maxColumns = 1 << 22
 )
@@ -30,34 +28,23 @@ type header struct {
 
 // readHeader reads the header from the beginning of an .npy file.
 func readHeader(r io.Reader) (header, error) {
-	var start [12]byte
-	n, err := io.ReadFull(r, start[:10])
+	var start [10]byte
+	n, err := io.ReadFull(r, start[:])
 	if got := string(start[:min(n, len(magic))]); !strings.HasPrefix(magic, got) {
 		return header{}, errors.New("is not an .npy array: it does not begin with \\x93NUMPY")
 	}
 	if err != nil {
 		return header{}, readError(err, "its header")
 	}
-	begin, size := int64(10), int64(binary.LittleEndian.Uint16(start[8:]))
-	switch version := start[6]; version {
-	case 1:
-	case 2, 3:
-		if _, err := io.ReadFull(r, start[10:]); err != nil {
-			return header{}, readError(err, "its header")
-		}
-		begin, size = 12, int64(binary.LittleEndian.Uint32(start[8:]))
-	default:
-		return header{}, fmt.Errorf("has .npy version %d, want 1, 2 or 3", version)
+	if version := start[6]; version != 1 {
+		return header{}, fmt.Errorf("has .npy version %d, want 1, a plain array of numbers", version)
 	}
-	if size > maxHeader {
-		return header{}, fmt.Errorf("has a header of %d bytes, want at most %d (a plain array of numbers)", size, maxHeader)
-	}
-	text := make([]byte, size)
+	text := make([]byte, binary.LittleEndian.Uint16(start[8:]))
 	if _, err := io.ReadFull(r, text); err != nil {
 		return header{}, readError(err, "its header")
 	}
 	h, err := parseHeader(string(text))
-	h.length = begin + size
+	h.length = int64(len(start) + len(text))
 	return h, err
 }
 

@@ -1,9 +1,7 @@
 package npy
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -16,38 +14,26 @@ import (
 
 // integersFile returns an .npy file of a type, in C or Fortran order, with rows drawn at random, and its values.
 func integersFile(r *rand.Rand, descr string, fortran bool, rows, cols int) (content []byte, values []int64) {
-	order := "False"
-	if fortran {
-		order = "True"
-	}
-	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': (%d, %d), }\n", descr, order, rows, cols)
-	content = append([]byte("\x93NUMPY\x01\x00"), byte(len(header)), 0)
-	content = append(content, header...)
-	values = make([]int64, rows*cols)
-	begin, size := len(content), int(descr[2]-'0')
-	content = append(content, make([]byte, size*len(values))...)
-	for i := range values {
-		bits := r.Uint64()
-		place := i
+	stored := make([]any, rows*cols)
+	for i := range stored {
+		bits, place := r.Uint64(), i
 		if fortran {
 			place = i%cols*rows + i/cols
 		}
-		at := content[begin+place*size:]
+		var value int64
 		switch descr[1:] {
 		case "i1":
-			at[0], values[i] = byte(bits), int64(int8(bits))
+			value, stored[place] = int64(int8(bits)), int8(bits)
 		case "u2":
-			binary.BigEndian.PutUint16(at, uint16(bits))
-			values[i] = int64(uint16(bits))
+			value, stored[place] = int64(uint16(bits)), uint16(bits)
 		case "i4":
-			binary.LittleEndian.PutUint32(at, uint32(bits))
-			values[i] = int64(int32(bits))
+			value, stored[place] = int64(int32(bits)), int32(bits)
 		default:
-			binary.LittleEndian.PutUint64(at, bits)
-			values[i] = int64(bits)
+			value, stored[place] = int64(bits), bits
 		}
+		values = append(values, value)
 	}
-	return content, values
+	return arrayFile(descr, fortran, fmt.Sprintf("(%d, %d)", rows, cols), stored...), values
 }
 
 func TestIntegers(t *testing.T) {
@@ -108,18 +94,15 @@ func TestIntegersTransposed(t *testing.T) {
 }
 
 func TestIntegersErrors(t *testing.T) {
-	header := func(text string, values int) []byte {
-		return append([]byte("\x93NUMPY\x01\x00\x50\x00"), fmt.Sprintf("%-80s%s", text, make([]byte, values))...)
-	}
 	for _, c := range []struct {
 		content []byte
 		want    string
 	}{
-		{header("{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }", 8), `holds values of type "<f4", want integers`},
-		{header("{'descr': '|b1', 'fortran_order': False, 'shape': (1, 2), }", 2), `holds values of type "|b1", want integers`},
-		{header("{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }", 16), "has shape [2], want 2 columns, or 2 rows"},
-		{header("{'descr': '<i8', 'fortran_order': False, 'shape': (3, 7), }", 168), "has shape [3×7], want 2 columns, or 2 rows"},
-		{header(fmt.Sprintf("{'descr': '<i8', 'fortran_order': False, 'shape': (%d, 2), }", int64(math.MaxInt64)), 0), "want at most"},
+		{arrayFile("<f4", false, "(1, 2)", string(make([]byte, 8))), `holds values of type "<f4", want integers`},
+		{arrayFile("|b1", false, "(1, 2)", string(make([]byte, 2))), `holds values of type "|b1", want integers`},
+		{arrayFile("<i8", false, "(2,)", string(make([]byte, 16))), "has shape [2], want 2 columns, or 2 rows"},
+		{arrayFile("<i8", false, "(3, 7)", string(make([]byte, 168))), "has shape [3×7], want 2 columns, or 2 rows"},
+		{arrayFile("<i8", false, "(9223372036854775807, 2)"), "want at most"},
 	} {
 		path := filepath.Join(t.TempDir(), "a.npy")
 		must.Do(t, os.WriteFile(path, c.content, 0o600))

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"slices"
@@ -24,28 +23,18 @@ type Parts struct {
 	chunk    int                        // bytes of text; 0: chunkBytes
 }
 
-const (
-	// partShift is where the number of a part begins in a line.
-	partShift = 40
-	maxParts  = 1 << 20
-)
+// partShift is where the number of a part begins in a line.
+const partShift = 40
 
 // FindParts finds the files that a name stands for. A directory has a file or more; those whose names begin with . or _
 // do not count. Parts are in the order of their names, in which numbers count as such: part-2 comes before part-10.
 func FindParts(ctx context.Context, name string) (Parts, error) {
-	info, err := stream.Stat(ctx, name)
-	var paths []string
-	switch {
-	case err == nil && info.IsDir():
-		paths, err = filesOf(ctx, name)
-	default:
+	if info, err := stream.Stat(ctx, name); err != nil || !info.IsDir() {
 		return Parts{name: name, paths: []string{name}}, nil // opening it says what is wrong
 	}
+	paths, err := filesOf(ctx, name)
 	if err != nil {
 		return Parts{}, err
-	}
-	if len(paths) > maxParts {
-		return Parts{}, &Error{Path: name, Msg: fmt.Sprintf("has %d files, want at most %d", len(paths), maxParts)}
 	}
 	slices.SortFunc(paths, byNumber)
 	if full := slices.DeleteFunc(slices.Clone(paths), func(path string) bool {

@@ -66,7 +66,7 @@ type decisionsFile struct {
 func readDecisions(ctx context.Context, path string, tx *kv.Tx, opt Adopting) (filed []filedDecision, err error) {
 	size, most := int64(0), opt.Memory/2
 	opt.Memory -= most
-	in, err := opt.openTable(ctx, path, opt.Columns.isHeader("id"))
+	in, err := opt.open(ctx, path, opt.Columns.isHeader("id"), false)
 	if err != nil {
 		return nil, err
 	}

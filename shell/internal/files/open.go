@@ -11,20 +11,24 @@ import (
 // openGraph opens a table of the graph itself as a stage: it may have to wait for the header. Columns that hold no
 // plain values are left out.
 func (r Job) openGraph(ctx context.Context, path string, isHeader func([]string) bool) (in *table.Reader, err error) {
-	parts, err := table.FindParts(ctx, path)
-	if err != nil {
-		return nil, err
-	}
 	err = r.Timed("header", func(*ops.Stage) error {
-		in, err = r.open(ctx, parts.WithoutNested().WithForm(r.Text, isHeader))
+		in, err = r.open(ctx, path, isHeader, true)
 		return err
 	})
 	return in, err
 }
 
-// open opens a table, and says how it is read if its name does not.
-func (r Job) open(ctx context.Context, parts table.Parts) (*table.Reader, error) {
-	in, err := table.Open(ctx, parts, r.Memory)
+// open opens a table: a file, the files of a directory, or standard input. It says how it is read if its name does not.
+// isHeader recognizes its header.
+func (r Job) open(ctx context.Context, path string, isHeader func([]string) bool, plain bool) (*table.Reader, error) {
+	parts, err := table.FindParts(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	if plain {
+		parts = parts.WithoutNested()
+	}
+	in, err := table.Open(ctx, parts.WithForm(r.Text, isHeader), r.Memory)
 	if err != nil {
 		return nil, err
 	}
@@ -47,21 +51,11 @@ func (r Job) openNodeTable(ctx context.Context, path string) (*table.Reader, []i
 	return in, places, nil
 }
 
-// openTable opens a table: a file, the files of a directory, or standard input. isHeader
-// recognizes its header.
-func (r Job) openTable(ctx context.Context, path string, isHeader func([]string) bool) (*table.Reader, error) {
-	parts, err := table.FindParts(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	return r.open(ctx, parts.WithForm(r.Text, isHeader))
-}
-
 // OpenTable opens a table whose rows name nodes. It returns the places of the column id and of those of the other
 // names, all of which are there.
 func (r Job) OpenTable(ctx context.Context, path string, others ...string) (*table.Reader, []int, error) {
 	names := append([]string{"id"}, others...)
-	in, err := r.openTable(ctx, path, r.Columns.isHeader(names...))
+	in, err := r.open(ctx, path, r.Columns.isHeader(names...), false)
 	if err != nil {
 		return nil, nil, err
 	}

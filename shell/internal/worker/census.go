@@ -23,10 +23,11 @@ type censusStep struct {
 // takes a copy of the labels.
 func censusBytes(nodes int64, drawn, lacks bool) int64 {
 	need := 6*nodes + nodes/4
-	for _, more := range []bool{drawn, lacks} {
-		if more {
-			need += 4 * nodes
-		}
+	if drawn {
+		need += 4 * nodes
+	}
+	if lacks {
+		need += 4 * nodes
 	}
 	return need
 }

@@ -130,16 +130,11 @@ func (s *fitStep) end() error {
 	if err := s.write(Frame{Kind: KindModel}); err != nil {
 		return err
 	}
-	return s.report(fitReport{
-		Rate: model.Rate, Threshold: model.Threshold, Reach: model.Reach(), Warnings: model.Warnings, Notices: model.Notices,
-	})
-}
-
-// A fitReport has the facts about a model that the other program needs.
-type fitReport struct {
-	Rate      float64  `json:"rate"`
-	Threshold float64  `json:"threshold"`
-	Reach     int      `json:"reach"` // score reads features 0 to Reach
-	Warnings  []string `json:"warnings"`
-	Notices   []string `json:"notices"`
+	return s.report(struct { // what the other program needs of the model
+		Rate      float64  `json:"rate"`
+		Threshold float64  `json:"threshold"`
+		Reach     int      `json:"reach"` // score reads features 0 to Reach
+		Warnings  []string `json:"warnings"`
+		Notices   []string `json:"notices"`
+	}{model.Rate, model.Threshold, model.Reach(), model.Warnings, model.Notices})
 }

@@ -18,12 +18,9 @@ type scoreStep struct {
 	scorer             *cleaner.PieceScorer
 	scores, confidence []float32
 	suggested          []kv.Class
-	counts             scoreReport
-}
-
-// A scoreReport counts scores.
-type scoreReport struct {
-	Scored int64 `json:"scored"`
+	counts             struct {
+		Scored int64 `json:"scored"`
+	}
 }
 
 func newScore(b base) (step, error) {
