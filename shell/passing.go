@@ -13,8 +13,8 @@ import (
 	"syscall"
 
 	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
-	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
+	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
 // passedFiles are files under their names, in the order in which they go to another process.
@@ -67,7 +67,7 @@ func (p *passing) find(name string) error {
 	if err := p.read(name); err != nil && !errors.Is(err, fs.ErrNotExist) { // reading it says so
 		return err
 	}
-	files.Sources(stream.WithFiles(p.ctx, finder{p: p}), name)
+	table.FindParts(stream.WithFiles(p.ctx, finder{p: p}), name) //nolint:errcheck // reading it says so
 	return nil
 }
 

@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
@@ -59,7 +58,7 @@ func (s *addStep) endGroup() (err error) {
 		return nil
 	}
 	defer c.reset()
-	if err := errors.Join(c.need(KindLabels), c.ensureSums(s.width)); err != nil {
+	if err := c.need(KindLabels); err != nil {
 		return err
 	}
 	if s.Mode == modeStrength {

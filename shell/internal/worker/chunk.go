@@ -30,7 +30,6 @@ type chunk struct {
 type denseRows struct {
 	width  int
 	values []float64
-	some   bool
 }
 
 // of are the values of a row.
@@ -42,14 +41,13 @@ func (c *chunk) reset() {
 	c.labels, c.splits, c.strengths, c.diagonal = c.labels[:0], c.splits[:0], c.strengths[:0], c.diagonal[:0]
 	c.predictions, c.tested, c.members = c.predictions[:0], c.tested[:0], c.members[:0]
 	c.features = make([][]float32, c.job.Hops+1)
-	c.sums.some = false
 }
 
 // testedLabels is how many labels of a node are tested.
 func (j *Job) testedLabels() int { return 1 + cleaner.CountRivals(j.Classes) }
 
-// place checks that a frame is about nodes of the chunk.
-func (c *chunk) place(f *Frame) error {
+// place checks that a frame is about nodes of the chunk. The first one begins it, with sums of zero of a width.
+func (c *chunk) place(f *Frame, width int) error {
 	if f.Kind != KindMembers { // whose rows are not those from First on
 		if err := c.job.checkRows(f); err != nil {
 			return err
@@ -65,6 +63,9 @@ func (c *chunk) place(f *Frame) error {
 		}
 		c.begun, c.row, c.first = true, f.Row, f.First/c.job.Chunk*c.job.Chunk
 		c.count = min(c.job.Chunk, rows-c.first)
+		if err := c.begin(&c.sums, width); err != nil {
+			return err
+		}
 	}
 	if f.Row != c.row || f.First/c.job.Chunk*c.job.Chunk != c.first {
 		return fmt.Errorf("%w: %s in the group of range %d from row %d on", errFrame, f.Place(), c.row, c.first)
@@ -77,7 +78,7 @@ func (c *chunk) place(f *Frame) error {
 
 // take takes a frame in whose kind is one of those that are due. width is that of sums.
 func (c *chunk) take(f *Frame, width int) (err error) {
-	if err := c.place(f); err != nil {
+	if err := c.place(f, width); err != nil {
 		return err
 	}
 	c.came |= 1 << f.Kind
@@ -112,10 +113,8 @@ func (c *chunk) take(f *Frame, width int) (err error) {
 			err = sparseRows(f, classes, func(row, column int, x float64) { c.ballots.of(row)[column] = x })
 		}
 	case KindSums:
-		if err = c.ensureSums(width); err == nil {
-			from := int(f.First - c.first)
-			err = sparseRows(f, width, func(row, column int, x float64) { c.sums.of(from + row)[column] += x })
-		}
+		from := int(f.First - c.first)
+		err = sparseRows(f, width, func(row, column int, x float64) { c.sums.of(from + row)[column] += x })
 	default:
 		return fmt.Errorf("%w: %s, which is not about the nodes of a chunk", errFrame, f.Place())
 	}
@@ -131,17 +130,9 @@ func (c *chunk) begin(rows *denseRows, width int) error {
 		return fmt.Errorf("the chunk of range %d from row %d on has %d rows of %d columns, which take %d bytes, more than the memory of %d: use smaller chunks or more memory",
 			c.row, c.first, c.count, width, need, c.job.Memory)
 	}
-	rows.width, rows.values, rows.some = width, resize(rows.values, int(c.count)*width), true
+	rows.width, rows.values = width, resize(rows.values, int(c.count)*width)
 	clear(rows.values)
 	return nil
-}
-
-// ensureSums makes sums of zero where none have come.
-func (c *chunk) ensureSums(width int) error {
-	if c.sums.some {
-		return nil
-	}
-	return c.begin(&c.sums, width)
 }
 
 // need returns an error if frames of a chunk are missing.
