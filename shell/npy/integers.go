@@ -22,8 +22,8 @@ type Integers struct {
 // values. A matrix with two rows, but not two columns, is read as its transpose.
 func OpenIntegers(ctx context.Context, path string) (*Integers, error) {
 	if isZip(path) {
-		return nil, &Error{Path: path, Row: -1, Msg: "is an .npz, want one array of integers: " +
-			"numpy.save('edges.npy', numpy.transpose(m.nonzero())) writes the places of a scipy matrix m"}
+		return nil, fmt.Errorf("%s: is an .npz, want one array of integers: "+
+			"numpy.save('edges.npy', numpy.transpose(m.nonzero())) writes the places of a scipy matrix m", path)
 	}
 	f, size, err := openFile(ctx, path)
 	if err != nil {
@@ -43,7 +43,7 @@ func OpenIntegers(ctx context.Context, path string) (*Integers, error) {
 		err = fmt.Errorf("has shape %s, want 2 columns, or 2 rows", m.shapeText())
 	}
 	if err != nil {
-		return nil, errors.Join(&Error{Path: path, Row: -1, Msg: err.Error()}, f.Close())
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
 	}
 	m.NumRows = m.rows
 	return m, nil
@@ -57,7 +57,7 @@ func (m *Integers) RowBytes() int64 { return 2 * int64(m.size) }
 func (m *Integers) Read(row int64, dst []int64, raw []byte) ([]byte, error) {
 	raw, err := read(&m.array, row, int64(len(dst))/2, dst, raw, m.integers)
 	if err != nil {
-		return raw, &Error{Path: m.Path, Row: row, Msg: err.Error()}
+		return raw, fmt.Errorf("%s: row %d %w", m.Path, row, err)
 	}
 	return raw, nil
 }

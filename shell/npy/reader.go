@@ -13,28 +13,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
-// An Error is a fault in the content of a file.
-type Error struct {
-	Path   string
-	Member string // of an .npz; else empty
-	Row    int64  // 0-based; < 0: the file as a whole
-	Msg    string
-}
-
-func (e *Error) Error() string {
-	var b strings.Builder
-	b.WriteString(e.Path)
-	b.WriteString(": ")
-	if e.Member != "" {
-		fmt.Fprintf(&b, "array %q ", e.Member)
-	}
-	if e.Row >= 0 {
-		fmt.Fprintf(&b, "row %d ", e.Row)
-	}
-	b.WriteString(e.Msg)
-	return b.String()
-}
-
 // A Row is one row of a matrix.
 type Row struct {
 	Values  []float64 // [NumColumns]
@@ -81,9 +59,9 @@ func openFile(ctx context.Context, path string) (*stream.File, int64, error) {
 	switch {
 	case err != nil: // the open says it
 	case info.IsDir():
-		return nil, 0, &Error{Path: path, Row: -1, Msg: "is a directory, want a file"}
+		return nil, 0, fmt.Errorf("%s: is a directory, want a file", path)
 	case !info.Mode().IsRegular():
-		return nil, 0, &Error{Path: path, Row: -1, Msg: "is a pipe or a device, want a file"}
+		return nil, 0, fmt.Errorf("%s: is a pipe or a device, want a file", path)
 	}
 	f, err := stream.Open(ctx, path)
 	if err != nil {
@@ -123,7 +101,14 @@ func (r *Reader) setShape(rows, cols int64) error {
 
 // fail is an error of a row of a member; of a file without members "", of no row -1.
 func (r *Reader) fail(member string, row int64, err error) error {
-	return &Error{Path: r.path, Member: member, Row: row, Msg: err.Error()}
+	place := r.path + ": "
+	if member != "" {
+		place += fmt.Sprintf("array %q ", member)
+	}
+	if row >= 0 {
+		place += fmt.Sprintf("row %d ", row)
+	}
+	return fmt.Errorf("%s%w", place, err)
 }
 
 func (r *Reader) errorf(format string, args ...any) error {

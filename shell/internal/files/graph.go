@@ -19,7 +19,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
-	"github.com/graphcleaner/graphcleaner/shell/npy"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
@@ -246,7 +245,7 @@ func (f *graphFiles) explain(err error) error {
 				wording.Cut(row.To, kv.MaxID))
 		}
 		if f.edges.table == nil {
-			return &npy.Error{Path: f.path, Row: row.Source, Msg: msg}
+			return fmt.Errorf("%s: row %d %s", f.path, row.Source, msg)
 		}
 		path, line := f.edges.table.Place(row.Source)
 		return &table.Error{Path: path, Line: line, Msg: msg, Err: err}

@@ -182,7 +182,7 @@ func (m *matrixFile) eachRow(ctx context.Context, w *writing, fn func(kv.NodeID,
 			err = fn(v, row)
 		}
 		if bad, ok := errors.AsType[*cleaner.RowError](err); ok {
-			return &npy.Error{Path: in.Path(), Row: at, Msg: fmt.Sprintf("(node %s): %s", bad.ID, bad.Msg)}
+			return fmt.Errorf("%s: row %d (node %s): %s", in.Path(), at, bad.ID, bad.Msg)
 		}
 		at++
 		return err
