@@ -100,22 +100,19 @@ func readFooter(f io.ReaderAt, size, memory int64) (*format.FileMetaData, error)
 
 type thriftReader = thrift.Reader // whose name is that of a method
 
-// A footerReader counts what the structs, lists and maps take that a footer says it has, before a decoder allocates
-// them.
+// A footerReader counts what the structs and lists take that a footer says it has, before a decoder allocates them. Of
+// sets and maps it has none.
 type footerReader struct {
 	thriftReader
 	rest int64 // bytes that they may take
 }
 
-func (r *footerReader) take(count int64, kinds ...thrift.Type) error {
-	for _, kind := range kinds {
-		cost := int64(16)
-		if kind == thrift.STRUCT || kind == thrift.LIST || kind == thrift.SET || kind == thrift.MAP {
-			cost = structCost
-		}
-		r.rest -= count * cost
+func (r *footerReader) take(count int64, kind thrift.Type) error {
+	cost := int64(16)
+	if kind == thrift.STRUCT || kind == thrift.LIST {
+		cost = structCost
 	}
-	if r.rest < 0 {
+	if r.rest -= count * cost; r.rest < 0 {
 		return errFooter
 	}
 	return nil
@@ -140,19 +137,10 @@ func (r *footerReader) ReadList() (thrift.List, error) {
 }
 
 // ReadSet implements thrift.Reader.
-func (r *footerReader) ReadSet() (thrift.Set, error) {
-	list, err := r.ReadList()
-	return thrift.Set(list), err
-}
+func (r *footerReader) ReadSet() (thrift.Set, error) { return thrift.Set{}, errFooter }
 
 // ReadMap implements thrift.Reader.
-func (r *footerReader) ReadMap() (thrift.Map, error) {
-	pairs, err := r.thriftReader.ReadMap()
-	if err == nil {
-		err = r.take(int64(pairs.Size), pairs.Key, pairs.Value)
-	}
-	return pairs, err
-}
+func (r *footerReader) ReadMap() (thrift.Map, error) { return thrift.Map{}, errFooter }
 
 // Discard skips bytes: a decoder asks for it where the reader has all of them.
 func (r *footerReader) Discard(n int) (int, error) {

@@ -1,7 +1,6 @@
 package table
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -38,21 +37,6 @@ type layout struct {
 
 // sniffBytes is how much of a text is looked at for its layout, at most.
 const sniffBytes = 64 << 10
-
-// peek returns the beginning of a text, which is not consumed: all up to the first line that is no comment, and that
-// line.
-func peek(in *bufio.Reader) []byte {
-	for n := 1; ; n = in.Buffered() + 1 {
-		if begin, err := in.Peek(n); err != nil {
-			return begin // reading on gives the error
-		}
-		begin, err := in.Peek(in.Buffered())
-		_, line := firstLine(bytes.TrimPrefix(begin, []byte(byteOrderMark)))
-		if err != nil || bytes.HasSuffix(line, []byte{'\n'}) {
-			return begin
-		}
-	}
-}
 
 // commentOf is the mark of comments in a text: # or %, if the text begins with it.
 func commentOf(begin []byte) byte {
@@ -156,9 +140,6 @@ func (r *file) setHeader() error {
 	}
 }
 
-// IsText says whether the table is text.
-func (r *Reader) IsText() bool { return r.layout.separator != 0 }
-
 // Numbered says whether a text has no header, so that its columns have numbers.
 func (r *Reader) Numbered() bool { return r.layout.numbered }
 
@@ -170,9 +151,9 @@ var separators = map[byte]string{',': "commas", '\t': "tabs", ';': "semicolons",
 func (r *Reader) Form() string {
 	l, ending := r.layout, endingOf(r.paths[0])
 	switch {
-	case !r.IsText() && ending == ".parquet":
+	case l.separator == 0 && ending == ".parquet":
 		return ""
-	case !r.IsText():
+	case l.separator == 0:
 		return "parquet"
 	}
 	word := separators[l.separator]

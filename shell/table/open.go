@@ -86,7 +86,7 @@ func (r *file) openContent(f io.Reader, regular *os.File, memory int64) error {
 
 // openText opens a text and finds its layout.
 func (r *file) openText(in *bufio.Reader) error {
-	begin := peek(in)
+	begin, _ := in.Peek(sniffBytes) //nolint:errcheck // reading on gives the error
 	for _, f := range formats {
 		if bytes.HasPrefix(begin, []byte(f.begin)) {
 			return &Error{Path: r.path, Line: 1, Msg: "got " + f.msg}
