@@ -10,7 +10,11 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(memdir.Tests(m).Run()) }
 
-// openFile opens one file.
+// openFile opens the files of a name.
 func openFile(ctx context.Context, path string, memory int64) (*Reader, error) {
-	return Open(ctx, Parts{name: path, paths: []string{path}}, memory)
+	parts, err := FindParts(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return Open(ctx, parts, memory)
 }

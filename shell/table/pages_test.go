@@ -114,7 +114,7 @@ func allocating(t *testing.T, content []byte, memory int64) (bytes uint64, err e
 	path := write(t, "a.parquet", content)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	err = readWithin(path, memory)
+	_, err = readWithin(path, memory)
 	runtime.ReadMemStats(&after)
 	return after.TotalAlloc - before.TotalAlloc, err
 }

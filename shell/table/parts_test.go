@@ -1,7 +1,6 @@
 package table
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -113,28 +112,10 @@ func TestPartsErrors(t *testing.T) {
 		"lake": "lake: has a log _delta_log that says which files count",
 		".":    "is a directory in a directory, want files",
 	} {
-		parts, err := FindParts(t.Context(), name)
-		if err == nil {
-			err = readParts(t.Context(), parts)
-		}
-		if err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := read(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", name, err, want)
 		}
 	}
-}
-
-// readParts reads all rows of files.
-func readParts(ctx context.Context, parts Parts) error {
-	in, err := Open(ctx, parts, 1<<30)
-	if err != nil {
-		return err
-	}
-	for _, err := range rowsOf(in) {
-		if err != nil {
-			return errors.Join(err, in.Close())
-		}
-	}
-	return in.Close()
 }
 
 // Standard input is csv or tsv, and is read once.

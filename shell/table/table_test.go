@@ -44,8 +44,11 @@ func parquetFile[T any](t testing.TB, rows ...T) []byte {
 }
 
 // read returns the header and the rows, each as its line and its fields, quoted.
-func read(path string) (string, error) {
-	r, err := openFile(context.Background(), path, testMemory)
+func read(path string) (string, error) { return readWithin(path, testMemory) }
+
+// readWithin is read within a memory, in bytes.
+func readWithin(path string, memory int64) (string, error) {
+	r, err := openFile(context.Background(), path, memory)
 	if err != nil {
 		return "", err
 	}
@@ -53,7 +56,7 @@ func read(path string) (string, error) {
 	fmt.Fprintf(&b, "%q", r.Header())
 	for row, err := range rowsOf(r) {
 		if err != nil {
-			return b.String(), err
+			return b.String(), errors.Join(err, r.Close())
 		}
 		fmt.Fprintf(&b, " %d%q", row.Line, row.Fields)
 	}
