@@ -47,7 +47,9 @@ func (g *Graph) add(ctx context.Context, store *kv.Store, r Job, labelIndex bool
 		parts = append(parts, name)
 		err = r.Timed(stage, func(stage *ops.Stage) error {
 			mark, err := part(stage)
-			marks = append(marks, mark)
+			if mark != nil {
+				marks = append(marks, mark)
+			}
 			return err
 		})
 	}
@@ -83,9 +85,6 @@ func (g *Graph) add(ctx context.Context, store *kv.Store, r Job, labelIndex bool
 	err = r.Timed("commit", func(*ops.Stage) error {
 		return bulk.Commit(func(tx *kv.Tx) error {
 			for _, mark := range marks {
-				if mark == nil {
-					continue
-				}
 				if err := mark.Mark(tx); err != nil {
 					return err
 				}

@@ -77,13 +77,7 @@ type adopter struct {
 	Adopting
 	path  string
 	shown *decide.Reader
-	taken []takenDecision
-}
-
-// A takenDecision is taken of a file, with the request for it.
-type takenDecision struct {
-	*filedDecision
-	Request decide.Request
+	taken []*filedDecision
 }
 
 // who made a decision of the file.
@@ -117,7 +111,7 @@ func (a *adopter) plan(ctx context.Context, tx *kv.Tx, filed []filedDecision) er
 		}
 		filed = filed[count:]
 	}
-	slices.SortFunc(a.taken, func(x, y takenDecision) int { return cmp.Compare(x.Line, y.Line) })
+	slices.SortFunc(a.taken, func(x, y *filedDecision) int { return cmp.Compare(x.Line, y.Line) })
 	return nil
 }
 
@@ -169,7 +163,8 @@ func (a *adopter) compare(ctx context.Context, tx *kv.Tx, of []filedDecision) er
 				request.View = &now
 			}
 			isFirst, labelStays = false, labelStays && (request.Kind == decide.Reject || request.Kind == decide.Unsure)
-			a.taken = append(a.taken, takenDecision{d, request})
+			d.Request = request
+			a.taken = append(a.taken, d)
 		}
 	}
 	return nil
@@ -184,7 +179,7 @@ func (a *adopter) decide(w *decide.StepWriter, now func() time.Time) error {
 		if why == "" && d.Kind == decide.None {
 			why = "imported from " + wording.Short(filepath.Base(a.path))
 		}
-		if who := a.who(d.filedDecision); i == 0 || who != step.Who || why != step.Why || !d.Time.Equal(step.Time) {
+		if who := a.who(d); i == 0 || who != step.Who || why != step.Why || !d.Time.Equal(step.Time) {
 			step = decide.Options{Who: who, Why: why, Time: d.Time, Now: now}
 			if err := w.Begin(step); err != nil {
 				return err

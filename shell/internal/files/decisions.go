@@ -45,6 +45,8 @@ type filedDecision struct {
 	Time     time.Time // in UTC; zero where the file does not say
 
 	Seq, Undoes int64
+
+	Request decide.Request // for it, once it is taken
 }
 
 // filedBytes is the memory of a filedDecision beside its texts, about.

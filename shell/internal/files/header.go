@@ -39,9 +39,9 @@ func hasStrayBlank(column string) bool {
 
 // headerOf reads the header of a table. That of neo4j-admin must have one column for each role.
 func headerOf(in *table.Reader) (*header, error) {
-	h := &header{in: in, names: slices.Clone(in.Header()), types: make([]string, len(in.Header()))}
-	names, types := make([]string, len(h.names)), make([]string, len(h.names))
-	for i, column := range in.Header() {
+	all := in.Header()
+	names, types := make([]string, len(all)), make([]string, len(all))
+	for i, column := range all {
 		if hasStrayBlank(column) {
 			return nil, in.HeaderErrorf("", "column %d is called %q: blanks beside a separator are part of the name, "+
 				"and of each value below it, also before a quote; want none there", i+1, column)
@@ -49,21 +49,20 @@ func headerOf(in *table.Reader) (*header, error) {
 		names[i], types[i] = cutType(column)
 	}
 	if !slices.ContainsFunc(types, func(of string) bool { return of == typeID || of == typeStart || of == typeEnd }) {
-		return h, nil
+		return &header{in, slices.Clone(all), make([]string, len(all))}, nil
 	}
-	h.names, h.types = names, types
 	for i, kind := range types {
 		switch kind {
 		case typeID, typeLabel, typeStart, typeEnd:
 			if j := slices.Index(types, kind); j < i {
-				return nil, in.HeaderErrorf(in.Header()[i], "is of the type %s, as is %q, want one such column", kind, in.Header()[j])
+				return nil, in.HeaderErrorf(all[i], "is of the type %s, as is %q, want one such column", kind, all[j])
 			}
 			names[i] = ""
 		case typeEdge, typeNone:
 			names[i] = ""
 		}
 	}
-	return h, nil
+	return &header{in, names, types}, nil
 }
 
 // cutType cuts a column NAME:TYPE(SPACE){OPTIONS}.
