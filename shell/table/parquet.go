@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -90,7 +91,7 @@ func (r *file) openParquet(f *os.File, memory int64) (err error) {
 		leaf := leaves
 		leaves += leavesOf(column)
 		asText, ok := textOf(column)
-		if r.parts.lenient && !ok {
+		if r.parts.lenient && (!ok || isBinary(column) && !slices.Contains(r.parts.needed, column.Name())) {
 			r.leftOut = append(r.leftOut, column.Name())
 			continue
 		}

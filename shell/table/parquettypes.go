@@ -7,6 +7,13 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
+// isBinary says whether a column has bytes that its file does not call text. Old writers call no text so.
+func isBinary(column *parquet.Column) bool {
+	of := column.Type()
+	return of.LogicalType() == nil && (of.Kind() == parquet.FixedLenByteArray || of.Kind() == parquet.ByteArray &&
+		of.ConvertedType() == nil)
+}
+
 // appendFloat appends a number as text. A whole one reads as the integer that other files have for it: ids are floats
 // where pandas found one missing.
 func appendFloat(dst []byte, x float64, bits int) []byte {

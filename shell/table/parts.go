@@ -19,8 +19,10 @@ type Parts struct {
 	paths    []string // sorted; never empty
 	form     Form
 	isHeader func(fields []string) bool // says that a line is a header, whatever the form says; may be nil
-	lenient  bool                       // columns that cannot be read are left out
 	chunk    int                        // bytes of text; 0: chunkBytes
+	// columns that cannot be read are left out, and those of bytes that are not called text,
+	lenient bool
+	needed  []string // but these
 }
 
 // partShift is where the number of a part begins in a line.
@@ -109,9 +111,10 @@ func (p Parts) WithForm(form Form, isHeader func(fields []string) bool) Parts {
 }
 
 // WithoutNested is p without the columns of parquet files that have other values than Reader can read, such as structs
-// and maps. Reader.LeftOut has their names.
-func (p Parts) WithoutNested() Parts {
-	p.lenient = true
+// and maps, and without those of bytes that the file does not call text, unless they are needed. Reader.LeftOut has
+// their names.
+func (p Parts) WithoutNested(needed ...string) Parts {
+	p.lenient, p.needed = true, needed
 	return p
 }
 

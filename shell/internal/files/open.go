@@ -26,7 +26,7 @@ func (r Job) open(ctx context.Context, path string, isHeader func([]string) bool
 		return nil, err
 	}
 	if plain {
-		parts = parts.WithoutNested()
+		parts = parts.WithoutNested(r.needed()...)
 	}
 	in, err := table.Open(ctx, parts.WithForm(r.Text, isHeader), r.Memory)
 	if err != nil {
