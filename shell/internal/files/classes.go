@@ -14,9 +14,7 @@ import (
 // letter.
 type Form struct{ Unlabelled []string }
 
-// Labels returns a function that reads a label; "" is none.
-func (f Form) Labels() func(text string) string { return f.label }
-
+// label reads a label; "" is none.
 func (f Form) label(text string) string {
 	if slices.Contains(f.Unlabelled, text) {
 		return ""

@@ -215,26 +215,23 @@ func (j *Job) try(e event) {
 	j.send(e) //nolint:errcheck // see above
 }
 
-// An output is standard output or standard error of the asker.
-type output struct {
-	job  *Job
-	isIt func(piece []byte) event
-}
+// An output makes the events of standard output or standard error of the asker.
+type output func(piece []byte) error
 
 // Out is the standard output of the asker.
 func (j *Job) Out() io.Writer {
-	return output{j, func(piece []byte) event { return event{Out: piece} }}
+	return output(func(piece []byte) error { return j.send(event{Out: piece}) })
 }
 
 // Err is the standard error of the asker.
 func (j *Job) Err() io.Writer {
-	return output{j, func(piece []byte) event { return event{Err: piece} }}
+	return output(func(piece []byte) error { return j.send(event{Err: piece}) })
 }
 
 func (o output) Write(p []byte) (n int, err error) {
 	for n < len(p) {
 		part := p[n:min(len(p), n+maxPiece)]
-		if err := o.job.send(o.isIt(part)); err != nil {
+		if err := o(part); err != nil {
 			return n, err
 		}
 		n += len(part)
