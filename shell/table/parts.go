@@ -32,7 +32,7 @@ const partShift = 40
 // do not count. Parts are in the order of their names, in which numbers count as such: part-2 comes before part-10.
 func FindParts(ctx context.Context, name string) (Parts, error) {
 	if info, err := stream.Stat(ctx, name); err != nil || !info.IsDir() {
-		return Parts{name: name, paths: []string{name}}, nil // opening it says what is wrong
+		return Parts{name: name, paths: []string{name}}, nil //nolint:nilerr // opening it says what is wrong
 	}
 	paths, err := filesOf(ctx, name)
 	if err != nil {
