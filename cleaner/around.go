@@ -4,58 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"sync/atomic"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
-
-// A changeSet is the nodes on which the scores of a run depend and that changed since: an end of an edge, or one with
-// another label or prediction, or one that was added.
-type changeSet struct {
-	all     bool // every node may have changed
-	changed bool // something has, also if it was removed
-	nodes   []kv.NodeID
-}
-
-func (c *changeSet) none() bool { return !c.all && !c.changed }
-
-// changesSince are the changes since the scores of a run were up to date. If the store does not know them, all nodes
-// may have changed. If the nodes are more than most, it may return ErrReach.
-func changesSince(tx *kv.Tx, run *Run, most int) (*changeSet, error) {
-	changes, err := tx.ChangesSince(run.Commit)
-	if errors.Is(err, kv.ErrNotTracked) {
-		return &changeSet{all: true}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	touched := touchedSince(changes)
-	if slices.ContainsFunc(touched, func(t *kv.Touched) bool { return t.All }) {
-		return &changeSet{all: true}, nil
-	}
-	set := new(changeSet)
-	for _, t := range touched {
-		if t.Count() > most+tx.NumNodes()-tx.Shape().Present {
-			return nil, tooManyAround(most)
-		}
-		set.nodes = slices.AppendSeq(set.nodes, t.Nodes())
-	}
-	for v := changes.NumNodes; v < tx.NumNodes(); v++ {
-		set.nodes = append(set.nodes, kv.NodeID(v))
-	}
-	set.changed = len(set.nodes) > 0
-	slices.Sort(set.nodes)
-	removed, err := tx.Removed() // those that they were joined to have lost an edge
-	if err != nil {
-		return nil, err
-	}
-	set.nodes = slices.DeleteFunc(slices.Compact(set.nodes), removed.Has)
-	return set, nil
-}
 
 // touchedSince are the nodes whose edges changed, and those with another label and other predictions: on these scores
 // depend.
@@ -63,56 +19,67 @@ func touchedSince(changes *kv.Changes) []*kv.Touched {
 	return []*kv.Touched{changes.Edges(), changes.Column(kv.LabelColumn), changes.Matrix(PredictionsMatrix)}
 }
 
-// around are the nodes within some hops of the changes, ascending, whatever the direction of the arcs; ErrReach if they
-// are more than most.
-func (c *changeSet) around(ctx context.Context, tx *kv.Tx, hops, most int) ([]kv.NodeID, error) {
-	seen := make(map[kv.NodeID]struct{}, len(c.nodes))
-	for _, v := range c.nodes {
-		seen[v] = struct{}{}
+// staleNodes are the nodes around everything that changed since the scores of the run were up to date, ascending,
+// whatever the direction of the arcs: an end of an edge, a node with another label or prediction, one that was added,
+// and all within the reach of the run. isChanged says that something has changed, also if it was removed. If the nodes
+// are more than most, or the store does not know what changed, the error is ErrReach.
+func (r *Run) staleNodes(ctx context.Context, tx *kv.Tx, most int) (nodes []kv.NodeID, isChanged bool, err error) {
+	tooMany := fmt.Errorf("more than %d nodes are around the changes: %w", most, ops.ErrReach)
+	changes, err := tx.ChangesSince(r.Commit)
+	if errors.Is(err, kv.ErrNotTracked) {
+		return nil, true, tooMany
 	}
-	level, all := c.nodes, slices.Clone(c.nodes)
-	if len(level) > most {
-		return nil, tooManyAround(most)
+	if err != nil {
+		return nil, false, err
 	}
-	for range hops {
+	removed, err := tx.Removed() // those that they were joined to have lost an edge
+	if err != nil {
+		return nil, false, err
+	}
+	seen, n := map[kv.NodeID]struct{}{}, tx.NumNodes()
+	mostWithRemoved := most + n - tx.Shape().Present
+	for _, t := range touchedSince(changes) {
+		if t.All || t.Count() > mostWithRemoved || n-changes.NumNodes > mostWithRemoved {
+			return nil, true, tooMany
+		}
+		for v := range t.Nodes() {
+			seen[v] = struct{}{}
+		}
+	}
+	for v := changes.NumNodes; v < n; v++ {
+		seen[kv.NodeID(v)] = struct{}{}
+	}
+	isChanged = len(seen) > 0
+	maps.DeleteFunc(seen, func(v kv.NodeID, _ struct{}) bool { return removed.Has(v) })
+	level := slices.Sorted(maps.Keys(seen))
+	for range r.reach() {
 		var next []kv.NodeID
 		for i, v := range level {
 			if i%lookEvery == 0 && ctx.Err() != nil {
-				return nil, ctx.Err()
+				return nil, true, ctx.Err()
 			}
 			for u, err := range tx.Neighbors(v) {
 				if err != nil {
-					return nil, err
+					return nil, true, err
 				}
-				if _, ok := seen[u]; ok {
-					continue
+				if _, ok := seen[u]; !ok {
+					seen[u], next = struct{}{}, append(next, u)
 				}
-				seen[u] = struct{}{}
-				if next = append(next, u); len(seen) > most {
-					return nil, tooManyAround(most)
+				if len(seen) > most {
+					return nil, true, tooMany
 				}
 			}
 		}
-		all, level = append(all, next...), next
+		level = next
 	}
-	slices.Sort(all)
-	return all, nil
+	if len(seen) > most {
+		return nil, true, tooMany
+	}
+	return slices.Sorted(maps.Keys(seen)), isChanged, nil
 }
 
-// staleNodes are the nodes around the changes since the scores of a run were up to date, ascending; all says that it
-// may be any node. If they are more than most, the error is ErrReach.
-func staleNodes(ctx context.Context, tx *kv.Tx, run *Run, most int) (nodes []kv.NodeID, all bool, err error) {
-	changed, err := changesSince(tx, run, most)
-	if err != nil || changed.all {
-		return nil, err == nil, err
-	}
-	nodes, err = changed.around(ctx, tx, run.reach(), most)
-	return nodes, false, err
-}
-
-func tooManyAround(most int) error {
-	return fmt.Errorf("more than %d nodes are around the changes: %w", most, ops.ErrReach)
-}
+// lookEvery is how many nodes are looked at between two looks at the context.
+const lookEvery = 512
 
 // An Outdated says why the scores of the last run may not fit the store any more, a text for each reason.
 type Outdated struct {
@@ -197,38 +164,51 @@ func CountStale(ctx context.Context, tx *kv.Tx, run *Run, most int) (int, error)
 	if run.Commit == 0 {
 		return 0, nil
 	}
-	nodes, all, err := staleNodes(ctx, tx, run, most)
-	if all || errors.Is(err, ops.ErrReach) {
+	nodes, _, err := run.staleNodes(ctx, tx, most)
+	if errors.Is(err, ops.ErrReach) {
 		return -1, nil
 	}
 	return len(nodes), err
 }
 
-// To walk around one node, and look up all that is found, costs as much a step as a pass over the graph costs for some
-// of its arcs. A pass costs as much as some steps before it begins.
-const (
-	stepsOfPass = 4
-	leastSteps  = 1 << 18
-)
-
-// walkableSteps is how many arcs may be walked before a pass over the graph costs less.
-func walkableSteps(tx *kv.Tx) int64 { return max(tx.Shape().Arcs/stepsOfPass, leastSteps) }
-
-// stepsAround is how many arcs may be walked before a pass costs less, within the memory for the entries that come of
-// them.
-func stepsAround(tx *kv.Tx, opt ops.Options) *atomic.Int64 {
-	steps := ballSteps(opt)
-	steps.Store(min(steps.Load(), walkableSteps(tx)))
-	return steps
+// surroundings are what the nodes around one node say of each of c classes. The agreement features of the node, with a
+// class as its label, are the numbers of that class.
+type surroundings struct {
+	own         []float32   // the predictions of the node [c]: P0
+	predictions [][]float64 // (S_k P)[v] by hop [K][c]; nil: not looked at
+	labels      [][]float64 // (S_k Y)[v] by hop [K][c]; nil of a hop: not looked at
 }
 
-// stepsOfRow is how many steps it costs to look up the features of a node.
-const stepsOfRow = 64
+// features are all agreement features of a class: P0 … PK, L1 … LK.
+func (s *surroundings) features(class kv.Class) []float32 {
+	z := []float32{s.own[class]}
+	for _, sums := range slices.Concat(s.predictions, s.labels) {
+		z = append(z, float32(sums[class]))
+	}
+	return z
+}
 
-// nodeLabels reads the labels of nodes as they are asked for.
+// sumRows adds up the rows of a matrix by the weights of a row, and shows each to visit.
+func sumRows(
+	ctx context.Context, matrix ops.Source, row ops.Row, visit func(u kv.NodeID, weight float64, values []float32) error,
+) ([]float64, error) {
+	sums, at := make([]float64, matrix.Width()), 0
+	return sums, rowstore.EachOf(ctx, matrix, row.Nodes, func(u kv.NodeID, values []float32) error {
+		weight := row.Values[at]
+		at++
+		for j, x := range values {
+			sums[j] += float64(weight * float64(x))
+		}
+		return visit(u, weight, values)
+	})
+}
+
+// nodeLabels reads the labels of nodes as they are asked for, and adds them up.
 type nodeLabels struct {
-	tx  *kv.Tx
-	all []kv.Class // [n], once so many were asked for that it pays
+	tx      *kv.Tx
+	classes int                             // a label of another class is none
+	knows   func(u kv.NodeID) (bool, error) // whether the label of a node counts; nil: all do
+	all     []kv.Class                      // [n], once so many were asked for that it pays
 }
 
 // readAll is the share of the nodes, as a divisor, from which on all labels are read at once; for fewer than leastAsked
@@ -238,36 +218,49 @@ const (
 	leastAsked = 16
 )
 
-// of is the label of a node, one of so many that are asked for.
-func (l *nodeLabels) of(u kv.NodeID, asked int) (kv.Class, error) {
-	if l.all == nil && asked > max(leastAsked, l.tx.NumNodes()/readAll) {
-		var err error
+// sum adds up the labels of the nodes of a row by their weights, and counts the nodes [classes].
+func (l *nodeLabels) sum(row ops.Row) (weights []float64, nodes []int64, err error) {
+	if l.all == nil && len(row.Nodes) > max(leastAsked, l.tx.NumNodes()/readAll) {
 		if l.all, err = readLabels(l.tx); err != nil {
-			return kv.NoClass, err
+			return nil, nil, err
 		}
 	}
-	if l.all != nil {
-		return l.all[u], nil
+	weights, nodes = make([]float64, l.classes), make([]int64, l.classes)
+	for i, u := range row.Nodes {
+		var label kv.Class
+		if l.all != nil {
+			label = l.all[u]
+		} else if label, err = l.tx.Label(u); err != nil {
+			return nil, nil, err
+		}
+		if !isClass(label, l.classes) {
+			continue
+		}
+		if l.knows != nil {
+			if ok, err := l.knows(u); err != nil || !ok {
+				if err != nil {
+					return nil, nil, err
+				}
+				continue
+			}
+		}
+		weights[label] += row.Values[i]
+		nodes[label]++
 	}
-	return l.tx.Label(u)
+	return weights, nodes, nil
 }
 
-// passOver scores all nodes that have predictions in one pass over the graph. Others are walked around, whatever that
-// costs. Arrays of its own are temporary ones, since a transaction that writes cannot wait for the workplace of the
-// store: whoever has that may wait for it.
-func (s *scorer) passOver() error {
-	p, err := s.run.problem(s.tx)
-	if err != nil {
-		return err
+// votes are the labels of the neighbours of a node, by the weights of the edges, and how many they are [classes].
+func (l *nodeLabels) votes(v kv.NodeID) (weights []float64, nodes []int64, err error) {
+	var row ops.Row
+	graph := l.tx.Undirected()
+	for arc, err := range graph.Arcs(v) {
+		if err != nil {
+			return nil, nil, err
+		}
+		if weight := graph.Weight(arc); weight != 0 {
+			row.Nodes, row.Values = append(row.Nodes, arc.Neighbor), append(row.Values, float64(weight))
+		}
 	}
-	if p.place, err = workplace.Reading(s.tx); err != nil {
-		return err
-	}
-	if p.tested, err = testedLabels(s.ctx, &p, s.opt.Workers); err != nil {
-		return err
-	}
-	s.passed, err = p.score(s.ctx, s.run.options(RescoreOptions{
-		Workers: s.opt.Workers, MemoryBudget: s.opt.MemoryBudget, Progress: s.opt.Progress, OnStage: s.opt.OnStage,
-	}), s.run.Model)
-	return err
+	return l.sum(row)
 }

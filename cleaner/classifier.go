@@ -11,15 +11,14 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// A keptClassifier is the part of the built-in classifier that Predict keeps, so that nodes added later are predicted
+// A classifier is the part of the built-in classifier that Predict keeps, so that nodes added later are predicted
 // without training. Its network is in classifierSpace.
-type keptClassifier struct {
+type classifier struct {
 	Input   string   // of PredictReport.Inputs
 	Classes []string // the order of the outputs
 	Drawn   bool     // its training nodes were drawn: of all nodes the labels are known
@@ -29,6 +28,8 @@ type keptClassifier struct {
 	// Weights are, of each group of a combination, those of its predictions and of the imported ones; nil if it was not
 	// joined.
 	Weights [][]float64
+
+	net *nn.Network // nil until readNetwork
 }
 
 const (
@@ -36,18 +37,12 @@ const (
 	classifierSpace = "classifier"
 )
 
-// A classifier is a keptClassifier with its network.
-type classifier struct {
-	keptClassifier
-	net *nn.Network
-}
-
 // keep is the part to keep of a classifier, which was trained on the problem.
 func (t *trainedBase) keep(p *problem, classes []string) *classifier {
-	return &classifier{net: t.Net, keptClassifier: keptClassifier{
+	return &classifier{
 		Input: t.report.Inputs, Classes: classes, Drawn: p.drawn,
-		Nodes: len(p.labels), Widths: t.Net.Widths,
-	}}
+		Nodes: len(p.labels), Widths: t.Net.Widths, net: t.Net,
+	}
 }
 
 // netRecord is how many numbers of the network a record holds.
@@ -86,13 +81,13 @@ func (k *classifier) write(b *kv.Bulk) error {
 }
 
 func (k *classifier) mark(tx *kv.Tx) error {
-	return tx.Documents(predictionsSpace).Put(classifierKey, k.keptClassifier)
+	return tx.Documents(predictionsSpace).Put(classifierKey, k)
 }
 
 // checkClassifier says why the kept classifier cannot be read; kv.ErrNotFound if none is kept.
 func checkClassifier(tx *kv.Tx) error {
 	k := new(classifier)
-	if err := tx.Documents(predictionsSpace).Get(classifierKey, &k.keptClassifier); err != nil {
+	if err := tx.Documents(predictionsSpace).Get(classifierKey, k); err != nil {
 		return err
 	}
 	return k.readNetwork(tx)
@@ -129,7 +124,7 @@ func (k *classifier) readNetwork(tx *kv.Tx) error {
 }
 
 // check says whether the network has a shape that the store can hold.
-func (k *keptClassifier) check() error {
+func (k *classifier) check() error {
 	sound := len(k.Widths) > 1 && slices.Min(k.Widths) > 0 && slices.Max(k.Widths) < math.MaxInt32 &&
 		k.Widths[len(k.Widths)-1] == len(k.Classes)
 	for _, weights := range k.Weights {
@@ -148,27 +143,35 @@ type nodePredictor struct {
 	ctx    context.Context
 	steps  *atomic.Int64 // that may be walked
 	labels nodeLabels
-	splits *kv.ColumnReader // nil: all labels are known
 	layers nn.Activations
 
 	walked []ops.Row // around the node that was last predicted from the labels around it
 	from   kv.NodeID // that node
 }
 
-func newNodePredictor(ctx context.Context, f *filler, steps *atomic.Int64) *nodePredictor {
-	return &nodePredictor{filler: f, ctx: ctx, steps: steps, labels: nodeLabels{tx: f.tx}}
+func newNodePredictor(ctx context.Context, f *filler, steps *atomic.Int64) (*nodePredictor, error) {
+	p := &nodePredictor{filler: f, ctx: ctx, steps: steps, labels: nodeLabels{tx: f.tx, classes: len(f.by.Classes)}}
+	if f.by.Drawn {
+		return p, nil
+	}
+	splits, err := f.tx.Reader(splitColumn)
+	if errors.Is(err, kv.ErrNoColumn) {
+		return p, nil
+	}
+	p.labels.knows = func(u kv.NodeID) (bool, error) {
+		value, err := splits.At(u)
+		if err != nil {
+			return false, err
+		}
+		split, err := splitOf(f.tx, u, value)
+		return split.Teaches(), err
+	}
+	return p, err
 }
 
 // row is the row of a node to store; errNoClassifier if the features of the store are others than the
 // classifier knows.
 func (p *nodePredictor) row(v kv.NodeID) ([]float32, error) {
-	if p.splits == nil && !p.by.Drawn {
-		splits, err := p.tx.Reader(splitColumn)
-		if err != nil && !errors.Is(err, kv.ErrNoColumn) {
-			return nil, err
-		}
-		p.splits = splits
-	}
 	x, err := p.input(v)
 	if err != nil {
 		return nil, err
@@ -176,166 +179,90 @@ func (p *nodePredictor) row(v kv.NodeID) ([]float32, error) {
 	return p.filler.row(v, p.by.predict(x, &p.layers))
 }
 
-// input is the input of the network for a node.
-func (p *nodePredictor) input(v kv.NodeID) ([]float32, error) {
+// input is the input of the network for a node: see problem.inputs.
+func (p *nodePredictor) input(v kv.NodeID) (x []float32, err error) {
+	operator, features := ops.Operator{Hops: 1}, ops.Source(nil)
 	switch p.by.Input {
 	case InputFeatures:
-		return p.smoothedFeatures(v)
-	case InputMixed:
-		return p.mixed(v)
+		operator = ops.Operator{Hops: baseHops, SelfLoops: true}
 	case InputStructure:
-		return p.structure(v)
+		operator.Hops = p.by.labelHops()
+	case InputMixed:
+	default:
+		return nil, fmt.Errorf("the built-in classifier: inputs %q: %w", p.by.Input, kv.ErrCorrupt)
 	}
-	return nil, fmt.Errorf("the built-in classifier: inputs %q: %w", p.by.Input, kv.ErrCorrupt)
-}
-
-func (p *nodePredictor) rows(v kv.NodeID, op ops.Operator) ([]ops.Row, error) {
-	return ops.OperatorRows(p.ctx, p.tx, v, op, p.steps)
-}
-
-// smoothedFeatures is that of problem, of a node.
-func (p *nodePredictor) smoothedFeatures(v kv.NodeID) ([]float32, error) {
-	features, err := p.by.features(p.tx)
+	if p.by.Input != InputStructure {
+		if features, err = p.by.features(p.tx); err != nil {
+			return nil, err
+		}
+	}
+	rows, err := ops.OperatorRows(p.ctx, p.tx, v, operator, p.steps)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := p.rows(v, ops.Operator{Hops: baseHops, SelfLoops: true})
-	if err != nil {
-		return nil, err
-	}
-	whole := rows[len(rows)-1] // with self loops, a row has all nodes of those before
-	for i, u := range whole.Nodes {
-		for _, row := range rows[:len(rows)-1] {
-			whole.Values[i] += row.At(u)
-		}
-		if u == v {
-			whole.Values[i]++
-		}
-	}
-	x, err := p.sum(features, whole)
-	if err == nil {
-		scaleTo1(x, true)
-	}
-	return x, err
-}
-
-// sum adds up features by the weights of a row.
-func (p *nodePredictor) sum(features ops.Source, row ops.Row) ([]float32, error) {
-	if p.steps.Add(-stepsOfRow*int64(len(row.Nodes))) < 0 {
-		return nil, fmt.Errorf("the features of too many nodes: %w", ops.ErrReach)
-	}
-	sums, at := make([]float64, features.Width()), 0
-	err := rowstore.EachOf(p.ctx, features, row.Nodes, func(u kv.NodeID, values []float32) error {
-		weight := row.Values[at]
-		at++
-		for j, x := range values {
-			if !isFeature(x) {
-				return naming.Node(p.tx, u, fmt.Errorf("feature number %d is %v, want a number between %g and %g: %w", j, x, -mostFeature, mostFeature, ErrFeatures))
+	own := ops.Row{Nodes: []kv.NodeID{v}, Values: []float64{1}}
+	switch p.by.Input {
+	case InputFeatures:
+		last := len(rows) - 1
+		whole := rows[last] // with self loops, a row has all nodes of those before
+		rows[last] = own
+		for i, u := range whole.Nodes {
+			for _, row := range rows {
+				whole.Values[i] += row.At(u)
 			}
-			sums[j] += float64(weight * float64(x))
 		}
-		return nil
-	})
-	x := make([]float32, len(sums))
-	for j, sum := range sums {
-		x[j] = float32(sum)
-	}
-	return x, err
-}
-
-// mixed is mixedInputs of a node.
-func (p *nodePredictor) mixed(v kv.NodeID) ([]float32, error) {
-	features, err := p.by.features(p.tx)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := p.rows(v, ops.Operator{Hops: 1})
-	if err != nil {
-		return nil, err
-	}
-	x, err := p.sum(features, ops.Row{Nodes: []kv.NodeID{v}, Values: []float64{1}})
-	if err != nil {
-		return nil, err
-	}
-	around, err := p.sum(features, rows[0])
-	if err != nil {
-		return nil, err
-	}
-	scaleTo1(x, true)
-	scaleTo1(around, true)
-	votes, err := p.votes(rows[0])
-	if err != nil {
-		return nil, err
-	}
-	return p.withDegree(v, append(append(x, around...), votes...))
-}
-
-// structure is that of problem, of a node.
-func (p *nodePredictor) structure(v kv.NodeID) (x []float32, err error) {
-	rows, err := p.rows(v, ops.Operator{Hops: p.by.labelHops()})
-	if err != nil {
-		return nil, err
-	}
-	p.walked, p.from = rows, v
-	for _, row := range rows {
-		votes, err := p.votes(row)
+		return p.sum(features, whole)
+	case InputMixed:
+		if x, err = p.sum(features, own); err != nil {
+			return nil, err
+		}
+		around, err := p.sum(features, rows[0])
 		if err != nil {
 			return nil, err
 		}
-		x = append(x, votes...)
+		x = append(x, around...)
+	default:
+		p.walked, p.from = rows, v
 	}
-	if x, err = p.withDegree(v, x); err == nil {
+	for _, row := range rows {
+		votes, _, err := p.labels.sum(row)
+		if err != nil {
+			return nil, err
+		}
+		x = append(x, scaled(votes, false)...)
+	}
+	degree, err := p.tx.Degree(v)
+	x = append(x, float32(elementary.Log(float64(1+degree))/degreeScale))
+	if p.by.Input == InputStructure {
 		shrinkByDegree(x)
 	}
 	return x, err
 }
 
-// votes are the known labels of the nodes of a row, scaled to sum 1.
-func (p *nodePredictor) votes(row ops.Row) ([]float32, error) {
-	sums := make([]float64, len(p.by.Classes))
-	for i, u := range row.Nodes {
-		label, err := p.labels.of(u, len(row.Nodes))
-		if err != nil {
-			return nil, err
-		}
-		if label == kv.NoClass || int(label) >= len(sums) {
-			continue
-		}
-		if known, err := p.knows(u); err != nil {
-			return nil, err
-		} else if known {
-			sums[label] += row.Values[i]
-		}
+// sum adds up features by the weights of a row, scaled to length 1.
+func (p *nodePredictor) sum(features ops.Source, row ops.Row) ([]float32, error) {
+	if p.steps.Add(-stepsOfRow*int64(len(row.Nodes))) < 0 {
+		return nil, fmt.Errorf("the features of too many nodes: %w", ops.ErrReach)
 	}
-	votes := make([]float32, len(sums))
-	for k, sum := range sums {
-		votes[k] = float32(sum)
-	}
-	scaleTo1(votes, false)
-	return votes, nil
+	sums, err := sumRows(p.ctx, features, row, func(u kv.NodeID, _ float64, values []float32) error {
+		if j := slices.IndexFunc(values, func(x float32) bool { return !isFeature(x) }); j >= 0 {
+			return naming.Node(p.tx, u, fmt.Errorf("feature number %d is %v, want a number between %g and %g: %w",
+				j, values[j], -mostFeature, mostFeature, ErrFeatures))
+		}
+		return nil
+	})
+	return scaled(sums, true), err
 }
 
-// knows says whether the split of a node lets its label be known.
-func (p *nodePredictor) knows(u kv.NodeID) (bool, error) {
-	if p.splits == nil {
-		return true, nil
-	}
-	value, err := p.splits.At(u)
-	if err != nil {
-		return false, err
-	}
-	split, err := splitOf(p.tx, u, value)
-	return split.Teaches(), err
-}
+// stepsOfRow is how many steps it costs to look up the features of a node.
+const stepsOfRow = 64
 
-// withDegree adds the logarithm of the degree.
-func (p *nodePredictor) withDegree(v kv.NodeID, x []float32) ([]float32, error) {
-	degree := 0
-	for _, err := range p.tx.Neighbors(v) {
-		if err != nil {
-			return nil, err
-		}
-		degree++
+// scaled are sums, rounded and divided by scaleTo1.
+func scaled(sums []float64, byLength bool) []float32 {
+	row := make([]float32, len(sums))
+	for j, sum := range sums {
+		row[j] = float32(sum)
 	}
-	return append(x, float32(elementary.Log(float64(1+degree))/degreeScale)), nil
+	scaleTo1(row, byLength)
+	return row
 }

@@ -3,6 +3,7 @@ package cleaner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync/atomic"
 
@@ -27,27 +28,23 @@ type filler struct {
 	order      func(row, dst []float32) // puts the outputs of the network into the columns of P
 }
 
-// openFiller returns errNoClassifier if the store keeps no classifier, or its predictions are from outside and not
-// joined.
+// openFiller returns errNoClassifier if the store keeps no classifier, has no predictions, or has some from outside
+// that are not joined.
 func openFiller(tx *kv.Tx) (*filler, error) {
 	source, err := predictionSource(tx)
 	if err != nil {
 		return nil, err
 	}
 	f := &filler{tx: tx, by: new(classifier)}
-	err = tx.Documents(predictionsSpace).Get(classifierKey, &f.by.keptClassifier)
+	var stored *kv.Matrix
+	if err = tx.Documents(predictionsSpace).Get(classifierKey, f.by); err == nil {
+		stored, err = tx.Matrix(PredictionsMatrix)
+	}
 	isJoined := f.by.Weights != nil
-	if errors.Is(err, kv.ErrNotFound) || err == nil && isJoined == (source == SourceBuiltIn) {
-		return nil, errNoClassifier
-	}
-	if err != nil {
-		return nil, err
-	}
-	stored, err := tx.Matrix(PredictionsMatrix)
 	if f.Matrix = stored; err == nil && isJoined {
 		f.Matrix, err = mixtureInForce(tx)
 	}
-	if err == nil && f.Matrix == nil {
+	if errors.Is(err, kv.ErrNotFound) || err == nil && (f.Matrix == nil || isJoined == (source == SourceBuiltIn)) {
 		err = errNoClassifier
 	}
 	if err != nil {
@@ -92,8 +89,14 @@ func (f *filler) unpredicted(ctx context.Context) (nodes []kv.NodeID, err error)
 	if err != nil {
 		return nil, err
 	}
-	err = rowstore.EachOf(ctx, f.Matrix, f.added(), func(v kv.NodeID, row []float32) error {
-		if hasNaN(row) && !removed.Has(v) {
+	var added []kv.NodeID
+	for v := kv.NodeID(f.by.Nodes); int(v) < f.tx.NumNodes(); v++ {
+		if !removed.Has(v) {
+			added = append(added, v)
+		}
+	}
+	err = rowstore.EachOf(ctx, f.Matrix, added, func(v kv.NodeID, row []float32) error {
+		if hasNaN(row) {
 			nodes = append(nodes, v)
 		}
 		return nil
@@ -101,21 +104,13 @@ func (f *filler) unpredicted(ctx context.Context) (nodes []kv.NodeID, err error)
 	return nodes, err
 }
 
-// added are the nodes that the classifier has not seen, also those that were removed.
-func (f *filler) added() (nodes []kv.NodeID) {
-	for v := kv.NodeID(f.by.Nodes); int(v) < f.tx.NumNodes(); v++ {
-		nodes = append(nodes, v)
-	}
-	return nodes
-}
-
 // filledAtOnce is how many nodes are predicted by one worker, or written in one transaction.
 const filledAtOnce = 1024
 
-// predictMissing predicts the nodes without predictions by the classifier that the store keeps, whose predictions all
-// others have, alone or joined with imported ones. If every node has predictions, it does nothing. It returns
-// errNoClassifier as openFiller does. If they are joined with imported ones, it does nothing unless joined is set.
-func predictMissing(ctx context.Context, s *kv.Store, opt Options, joined bool) (filled int64, err error) {
+// fillPredictions predicts nodes that were added since the built-in classifier was trained by that, as it was kept, and
+// counts them. If the last run has joined them with imported ones, so does it where joined is set, and nothing
+// otherwise. It returns errNoClassifier as openFiller does.
+func fillPredictions(ctx context.Context, s *kv.Store, opt Options, joined bool) (filled int, err error) {
 	tx := s.Begin()
 	defer tx.Close()
 	f, err := openFiller(tx)
@@ -134,7 +129,7 @@ func predictMissing(ctx context.Context, s *kv.Store, opt Options, joined bool) 
 		rows, err = f.rowsByPass(ctx, s, nodes, opt)
 	}
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("predictions of added nodes: %w", err)
 	}
 	for first := 0; first < len(nodes); first += filledAtOnce {
 		end := min(first+filledAtOnce, len(nodes))
@@ -143,7 +138,9 @@ func predictMissing(ctx context.Context, s *kv.Store, opt Options, joined bool) 
 		}
 		opt.progress("predict", int64(end), int64(len(nodes)))
 	}
-	return int64(len(nodes)), nil
+	opt.stage("predict")
+	opt.notice("the kept classifier has predicted %s without predictions", plural(len(nodes), "node"))
+	return len(nodes), nil
 }
 
 // Nodes are predicted one by one unless they are more than mostAlone, whose rows would take memory that a pass does
@@ -162,11 +159,12 @@ func (f *filler) rowsOf(ctx context.Context, nodes []kv.NodeID, opt Options) ([]
 	steps := new(atomic.Int64)
 	steps.Store(max(aloneSteps*f.tx.Shape().Arcs, leastSteps))
 	rows, workers := make([][]float32, len(nodes)), make([]*nodePredictor, parallel.Workers(opt.Workers))
-	err := parallel.Do(ctx, len(workers), len(nodes), func(ctx context.Context, worker, i int) error {
+	err := parallel.Do(ctx, len(workers), len(nodes), func(ctx context.Context, worker, i int) (err error) {
 		if workers[worker] == nil {
-			workers[worker] = newNodePredictor(ctx, f, steps)
+			if workers[worker], err = newNodePredictor(ctx, f, steps); err != nil {
+				return err
+			}
 		}
-		var err error
 		rows[i], err = workers[worker].row(nodes[i])
 		return err
 	})

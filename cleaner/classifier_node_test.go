@@ -26,7 +26,7 @@ func keepRandom(t *testing.T, s *kv.Store, input string, width int, drawn bool) 
 	bulk := must.Get(s.Bulk(context.Background()))(t)
 	defer bulk.Abort()
 	classes := bulk.Tx().Classes()
-	k := &classifier{keptClassifier: keptClassifier{Input: input, Classes: classes, Drawn: drawn}}
+	k := &classifier{Input: input, Classes: classes, Drawn: drawn}
 	k.net = nn.New(random, width, 5, len(classes))
 	k.Widths = k.net.Widths
 	must.Do(t, k.write(bulk))
@@ -207,7 +207,7 @@ func TestJoinedPredictionsOfAddedNodes(t *testing.T) {
 	if !score.Predicted || stored.Predicted || !near(score.Score, stored.Score, 1e-5) {
 		t.Errorf("got %+v before, %+v after", score, stored)
 	}
-	var kept keptClassifier
+	var kept classifier
 	view(t, s, func(tx *kv.Tx) error { return tx.Documents(predictionsSpace).Get(classifierKey, &kept) })
 	own, none := joinedRow(t, s, p.nodes[count+2].ID)
 	if hasNaN(own) || !hasNaN(none) {

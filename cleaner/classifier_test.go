@@ -148,10 +148,7 @@ func TestCleanBesideAppends(t *testing.T) {
 	mustClean(t, s, Options{Seed: 2})
 	add := func(id string) {
 		if err := s.Update(func(tx *kv.Tx) error {
-			v, err := tx.AddNode(kv.Node{ID: id, Label: "alpha"})
-			if err != nil {
-				return err
-			}
+			v := must.Get(tx.AddNode(kv.Node{ID: id, Label: "alpha"}))(t)
 			return tx.AddEdge(v, 0)
 		}); err != nil {
 			t.Error(err)

@@ -138,28 +138,13 @@ func prepare(ctx context.Context, s *kv.Store, opt Options) error {
 	}
 	for { // until nobody has added nodes meanwhile
 		filled, err := fillPredictions(ctx, s, opt, false)
+		if errors.Is(err, errNoClassifier) {
+			return nil
+		}
 		if err != nil || filled == 0 {
-			return ignoreNoClassifier(err)
+			return err
 		}
 	}
-}
-
-// fillPredictions predicts nodes that were added since the built-in classifier was trained by that, as it was kept, and
-// counts them. If the last run has joined them with imported ones, so does it where joined is set, and nothing
-// otherwise. It returns errNoClassifier if none is kept that could predict them.
-func fillPredictions(ctx context.Context, s *kv.Store, opt Options, joined bool) (filled int64, err error) {
-	filled, err = predictMissing(ctx, s, opt, joined)
-	if errors.Is(err, errNoClassifier) || errors.Is(err, kv.ErrNotFound) {
-		return 0, errNoClassifier
-	}
-	if err != nil {
-		return 0, fmt.Errorf("predictions of added nodes: %w", err)
-	}
-	if filled > 0 {
-		opt.stage("predict")
-		opt.notice("the kept classifier has predicted %s without predictions", plural(int(filled), "node"))
-	}
-	return filled, nil
 }
 
 // tellUnsettled says that the fit of a label model was ended too early; empty where it was not, or there is no model.

@@ -267,7 +267,7 @@ func (c *combination) join(ctx context.Context, mixture *rowstore.Store) error {
 
 // mix joins the classifier's own row of a node with the imported one, by the weights of the node's group; false if
 // there is no imported row.
-func (k *keptClassifier) mix(isTrained bool, own, imported []float32) bool {
+func (k *classifier) mix(isTrained bool, own, imported []float32) bool {
 	weights := k.Weights[0]
 	if len(k.Weights) > 1 && !isTrained {
 		weights = k.Weights[1]

@@ -227,9 +227,7 @@ func (g *arcFile) load(t *testing.T) (*kv.Store, []kv.NodeID) {
 			for j, p := range g.predictions[i] {
 				row[j] = float64(p)
 			}
-			if err := w.Put(v, row); err != nil {
-				return err
-			}
+			must.Do(t, w.Put(v, row))
 		}
 		return nil
 	}))
@@ -298,19 +296,10 @@ func (g *arcFile) checkPropagated(t *testing.T, tx *kv.Tx, nodes []kv.NodeID) {
 // checkFeatures compares those of all nodes, and those that Explain computes of one.
 func (g *arcFile) checkFeatures(t *testing.T, tx *kv.Tx, nodes []kv.NodeID) error {
 	t.Helper()
-	z, err := Features(context.Background(), tx, arcFileHops, ops.Options{})
-	if err != nil {
-		return err
-	}
-	predictions, err := Predictions(tx)
-	if err != nil {
-		return err
-	}
+	z := must.Get(Features(context.Background(), tx, arcFileHops, ops.Options{}))(t)
 	row := make([]float32, z.Width())
 	for v, want := range g.features() {
-		if err := z.Read(kv.Range{First: nodes[v], End: nodes[v] + 1}, 0, len(row), row); err != nil {
-			return err
-		}
+		must.Do(t, z.Read(kv.Range{First: nodes[v], End: nodes[v] + 1}, 0, len(row), row))
 		for f := range want {
 			if !golden.Near(float64(row[f]), want[f], 1e-5) {
 				t.Errorf("node %d, feature %d: got %v, want %v", v, f, row[f], want[f])
@@ -319,11 +308,14 @@ func (g *arcFile) checkFeatures(t *testing.T, tx *kv.Tx, nodes []kv.NodeID) erro
 		if g.labels[v] == kv.NoClass {
 			continue
 		}
-		_, explained, err := (&Explanation{Node: nodes[v]}).surround(t.Context(), tx, predictions, arcFileHops, ops.Options{})
+		d, err := newDossier(t.Context(), tx, nodes[v])
+		if err == nil {
+			err = d.lookAround(t.Context(), arcFileHops, ops.Options{})
+		}
 		if err != nil {
 			return err
 		}
-		for f, got := range explained[g.labels[v]] {
+		for f, got := range d.around.features(g.labels[v]) {
 			if !golden.Near(float64(got), want[f], 1e-5) {
 				t.Errorf("node %d, feature %d explained: got %v, want %v", v, f, got, want[f])
 			}

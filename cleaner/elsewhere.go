@@ -172,14 +172,10 @@ func (w *RunWriter) Put(s NodeScore) error {
 	case math.IsNaN(s.Confidence) != (s.Suggestion == ""):
 		return unfit("suggestion %q with confidence %v, want both or none", s.Suggestion, s.Confidence)
 	}
-	var suggestion kv.Value
-	if s.Suggestion != "" {
-		suggestion = kv.ValueOf(s.Suggestion)
-	}
 	to, single := w.to, func(x float64) kv.Value { return kv.ValueOf(float64(float32(x))) }
 	return errors.Join(
 		to.runs.add(s.Node, kv.ValueOf(to.run.ID)), to.scores.add(s.Node, single(s.Score)),
-		to.suggestions.add(s.Node, suggestion), to.confidences.add(s.Node, single(s.Confidence)),
+		to.suggestions.add(s.Node, s.suggestion()), to.confidences.add(s.Node, single(s.Confidence)),
 	)
 }
 

@@ -3,8 +3,8 @@ package cleaner
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
@@ -73,40 +73,45 @@ type NamedFeature struct {
 // Explain explains one node. It reads the nodes within K hops. If they do not fit opt.MemoryBudget, the explanation is
 // Incomplete. If there is no such node, it returns kv.ErrNotFound.
 func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Explanation, error) {
-	e, run, predictions, err := newExplanation(ctx, tx, v)
-	if err != nil || predictions == nil {
-		return e, err
+	d, err := newDossier(ctx, tx, v)
+	if err != nil {
+		return nil, err
 	}
-	hops := defaultHops
+	if d.predictions == nil {
+		return d.Explanation, nil
+	}
+	run, hops := d.run, defaultHops
 	if run != nil {
 		hops = run.Hops
 	}
-	isElsewhere := run != nil && run.Elsewhere != nil
-	if isElsewhere { // nothing that would be taken for knowledge of the run
-		hops = 1
-		e.lacks(fmt.Sprintf("run %d was made elsewhere, on a graph of %d nodes: neighbors and degree are those of the part that is here, and the features behind the score are not here",
+	if run != nil && run.Elsewhere != nil { // nothing that would be taken for knowledge of the run
+		d.lacks(fmt.Sprintf("run %d was made elsewhere, on a graph of %d nodes: neighbors and degree are those of the part that is here, and the features behind the score are not here",
 			run.ID, run.Elsewhere.Nodes))
+		err := d.lookAround(ctx, 1, opt)
+		d.Hops = nil
+		return d.Explanation, err
 	}
-	label, features, err := e.surround(ctx, tx, predictions, hops, opt)
-	if isElsewhere {
-		e.Hops = nil
+	if err := d.lookAround(ctx, hops, opt); err != nil || d.around.labels == nil {
+		return d.Explanation, err
 	}
-	if err != nil || features == nil || isElsewhere {
-		return e, err
-	}
-	if label != kv.NoClass {
-		e.Features = nameFeatures(run.features(features[label]), hops)
-	}
-	switch {
-	case slices.ContainsFunc(features, hasNaN):
-		if e.TopClasses != nil { // else it has been said of the node itself
-			e.lacks(fmt.Sprintf("some nodes within %d hops have no predictions: the features over walks to them are unknown", hops))
+	if d.class != kv.NoClass {
+		row := d.around.features(d.class)
+		if run != nil && run.Preset == PresetDefault {
+			row = weighed(row)
 		}
-	case run != nil && run.Model != nil:
-		// Classes that were first used after the run are ones of which it has learned nothing.
-		e.Counterfactual = counterfactuals(run, slices.Index(run.Classes, e.ScoredAs), features[:len(run.Classes)], e.Votes)
+		for f, name := range featureNames(len(row), hops) {
+			d.Features = append(d.Features, NamedFeature{name, float64(row[f])})
+		}
 	}
-	return e, nil
+	isUnknown := func(sums []float64) bool { return slices.ContainsFunc(sums, math.IsNaN) }
+	switch {
+	case d.TopClasses == nil: // it has been said of the node itself
+	case slices.ContainsFunc(d.around.predictions, isUnknown):
+		d.lacks(fmt.Sprintf("some nodes within %d hops have no predictions: the features over walks to them are unknown", hops))
+	case run != nil && run.Model != nil:
+		return d.Explanation, d.supposeLabels()
+	}
+	return d.Explanation, nil
 }
 
 // mostGlanced is how many neighbours Glance asks what they say.
@@ -115,45 +120,16 @@ const mostGlanced = 10_000
 // Glance is the part of Explain that takes no time to speak of: what is stored of the node, and what its neighbours say
 // if they are not too many. It has no features and no other scores.
 func Glance(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Explanation, error) {
-	e, _, predictions, err := newExplanation(ctx, tx, v)
-	if err != nil || predictions == nil || e.Degree > mostGlanced || e.Label == "" {
-		return e, err
+	d, err := newDossier(ctx, tx, v)
+	if err != nil {
+		return nil, err
 	}
-	_, _, err = e.surround(ctx, tx, predictions, 1, opt)
-	e.Hops = nil
-	return e, err
-}
-
-// newExplanation has the stored values of a node and its neighbours. The run and the predictions are nil if there are
-// none.
-func newExplanation(ctx context.Context, tx *kv.Tx, v kv.NodeID) (e *Explanation, run *Run, predictions ops.Source, err error) {
-	if int(v) >= tx.NumNodes() {
-		return nil, nil, nil, cmp.Or(tx.Err(), fmt.Errorf("node number %d: %w", v, kv.ErrNotFound))
+	if d.predictions == nil || d.Degree > mostGlanced || d.Label == "" {
+		return d.Explanation, nil
 	}
-	e = &Explanation{Node: v}
-	if err := errors.Join(e.readNode(tx), e.readHistory(ctx, tx)); err != nil {
-		return nil, nil, nil, err
-	}
-	run, err = LastRun(tx)
-	if err != nil && !errors.Is(err, kv.ErrNotFound) {
-		return nil, nil, nil, err
-	}
-	if run != nil {
-		e.findScoredLabel(run)
-	}
-	if err := e.countVotes(ctx, tx); err != nil {
-		return nil, nil, nil, err
-	}
-	matrix, err := scoredFrom(tx)
-	switch {
-	case errors.Is(err, kv.ErrNotFound):
-		return e, run, nil, nil
-	case err != nil:
-		return nil, nil, nil, err
-	}
-	// Not Predictions, which looks at every row: here only those of the ball matter, and one that is missing is NaN.
-	predictions = inClassOrder(tx, matrix)
-	return e, run, predictions, e.rankClasses(tx, predictions)
+	err = d.lookAround(ctx, 1, opt)
+	d.Hops = nil
+	return d.Explanation, err
 }
 
 // lacks adds the missing parts to the explanation.
@@ -164,48 +140,21 @@ func (e *Explanation) lacks(what string) {
 	e.Incomplete += what
 }
 
-// features are those of all that the preset of a run looks at; all without a run.
-func (r *Run) features(all []float32) []float32 {
-	if r == nil || r.Preset != PresetDefault {
-		return all
+// supposeLabels scores every class of the run but the one that has a score. Classes that were first used after the run
+// are ones of which it has learned nothing.
+func (d *dossier) supposeLabels() error {
+	if err := d.run.checkModel(d.tx); err != nil {
+		return err
 	}
-	return weighed(all)
-}
-
-func nameFeatures(row []float32, hops int) []NamedFeature {
-	var features []NamedFeature
-	for f, name := range featureNames(len(row), hops) {
-		features = append(features, NamedFeature{name, float64(row[f])})
-	}
-	return features
-}
-
-// counterfactuals scores the features of every class of a run but the given one, z [c][2K+1], with what it has learned.
-func counterfactuals(run *Run, label int, z [][]float32, votes []ClassShare) []ClassShare {
-	var shares []ClassShare
-	model, by := run.Model.Scorer(), run.evidence(votes)
-	var rows [][]float32
-	for _, all := range z {
-		rows = append(rows, weighed(all))
-	}
-	for x := range z {
-		if x != label {
-			shares = append(shares, ClassShare{Class: run.Classes[x], Share: float64(float32(model.Hypothetical(kv.Class(x), rows, by)))})
+	judge, c := d.run.judge(), len(d.run.Classes)
+	by := labelmodel.Evidence{Predictions: d.around.own[:c], Votes: d.votes[:c], Ranks: d.run.ranks()}
+	for k, class := range d.run.Classes {
+		if class != d.ScoredAs {
+			_, isUntaught := slices.BinarySearch(d.run.Model.Untaught, kv.Class(k))
+			score, _, _ := judge.judgeAs(kv.Class(k), by, &d.around, isUntaught)
+			d.Counterfactual = append(d.Counterfactual, ClassShare{Class: class, Share: float64(score)})
 		}
 	}
-	slices.SortStableFunc(shares, func(a, b ClassShare) int { return cmp.Compare(a.Share, b.Share) })
-	return shares
-}
-
-// evidence is that of votes, by the classes of a run. It has no predictions.
-func (r *Run) evidence(votes []ClassShare) labelmodel.Evidence {
-	by := labelmodel.Evidence{
-		Votes: make([]float64, len(r.Classes)), Ranks: labelmodel.RankClasses(r.labelCounts, r.Classes),
-	}
-	for _, vote := range votes {
-		if k := slices.Index(r.Classes, vote.Class); k >= 0 {
-			by.Votes[k] = vote.Share
-		}
-	}
-	return by
+	slices.SortStableFunc(d.Counterfactual, func(a, b ClassShare) int { return cmp.Compare(a.Share, b.Share) })
+	return nil
 }

@@ -7,57 +7,101 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync/atomic"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
-	"github.com/graphcleaner/graphcleaner/internal/machine"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
+// A dossier is an Explanation in the making.
+type dossier struct {
+	*Explanation
+	tx          *kv.Tx
+	run         *Run       // nil: there is none
+	predictions ops.Source // nil: there are none
+	labels      nodeLabels
+	class       kv.Class // the given label
+	votes       []float64
+	around      surroundings
+}
+
+// newDossier has the stored values of a node, and the votes of its neighbours.
+func newDossier(ctx context.Context, tx *kv.Tx, v kv.NodeID) (*dossier, error) {
+	d := &dossier{Explanation: &Explanation{Node: v}, tx: tx, labels: nodeLabels{tx: tx, classes: len(tx.Classes())}}
+	err := cmp.Or(d.readNode(tx), d.readHistory(ctx, tx))
+	if err == nil {
+		d.class, err = tx.Label(v)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if d.run, err = LastRun(tx); err != nil && !errors.Is(err, kv.ErrNotFound) {
+		return nil, err
+	}
+	if d.run != nil {
+		d.findScoredLabel(d.run)
+	}
+	if err := d.countVotes(); err != nil {
+		return nil, err
+	}
+	matrix, err := scoredFrom(tx)
+	if errors.Is(err, kv.ErrNotFound) {
+		return d, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	// Not Predictions, which looks at every row: here only those of the ball matter, and one that is missing is NaN.
+	d.predictions = inClassOrder(tx, matrix)
+	return d, d.rankClasses()
+}
+
+// storedValues reads values of a node.
+type storedValues struct {
+	tx   *kv.Tx
+	node kv.NodeID
+	err  error // the first
+}
+
+// value is null if the store has no such column.
+func (s *storedValues) value(column string) (value kv.Value) {
+	if s.err == nil {
+		if value, s.err = s.tx.Value(s.node, column); errors.Is(s.err, kv.ErrNoColumn) {
+			s.err = nil
+		}
+	}
+	return value
+}
+
+// text is "" of null.
+func (s *storedValues) text(column string) string {
+	if v := s.value(column); !v.IsNull() {
+		return v.String()
+	}
+	return ""
+}
+
+// number is NaN of null.
+func (s *storedValues) number(column string) float64 { return s.value(column).Float() }
+
 // readNode reads the stored values of the node itself.
-func (e *Explanation) readNode(tx *kv.Tx) error {
-	var err error
+func (e *Explanation) readNode(tx *kv.Tx) (err error) {
 	if e.ID, err = tx.ID(e.Node); err != nil {
 		return err
 	}
 	if e.Degree, err = tx.Degree(e.Node); err != nil {
 		return err
 	}
-	// value is null if the store has no such column.
-	value := func(column string) (value kv.Value) {
-		if err != nil {
-			return value
-		}
-		if value, err = tx.Value(e.Node, column); errors.Is(err, kv.ErrNoColumn) {
-			err = nil
-		}
-		return value
-	}
-	text := func(v kv.Value) string {
-		if v.IsNull() {
-			return ""
-		}
-		return v.String()
-	}
-	number := func(v kv.Value) float64 {
-		if v.IsNull() {
-			return math.NaN()
-		}
-		return v.Float()
-	}
-	e.Label = text(value(kv.LabelColumn))
-	e.Suggestion = text(value(SuggestedColumn))
-	e.Split = text(value(splitColumn))
-	e.Score = number(value(ScoreColumn))
-	e.Confidence = number(value(ConfidenceColumn))
-	if id := value(RunColumn); !id.IsNull() {
+	stored := storedValues{tx: tx, node: e.Node}
+	e.Label, e.Suggestion = stored.text(kv.LabelColumn), stored.text(SuggestedColumn)
+	e.Split = stored.text(splitColumn)
+	e.Score, e.Confidence = stored.number(ScoreColumn), stored.number(ConfidenceColumn)
+	if id := stored.value(RunColumn); !id.IsNull() {
 		e.Run = id.Int()
 	}
-	word := value(decide.Column)
-	if err != nil {
-		return err
+	word := stored.value(decide.Column)
+	if stored.err != nil {
+		return stored.err
 	}
 	e.Decision, err = decide.ParseColumn(word)
 	e.View = decide.View{Label: e.Label, Suggestion: e.Suggestion, Decision: e.Decision, Run: e.Run}
@@ -89,65 +133,40 @@ func (e *Explanation) findScoredLabel(run *Run) {
 	}
 }
 
-// lookEvery is how many neighbours are counted between two looks at the context.
-const lookEvery = 512
-
 // countVotes counts the given labels of the neighbours.
-func (e *Explanation) countVotes(ctx context.Context, tx *kv.Tx) error {
-	labels, err := tx.Reader(kv.LabelColumn)
-	if err != nil {
-		return err
+func (d *dossier) countVotes() error {
+	votes, counts, err := d.labels.votes(d.Node)
+	all := 0.0
+	for _, weight := range votes {
+		all += weight
 	}
-	votes := make(map[string]ClassShare)
-	var all float64
-	var steps int64
-	graph := tx.Undirected()
-	for a, err := range graph.Arcs(e.Node) {
-		if err != nil {
-			return err
-		}
-		if steps++; steps%lookEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		weight := float64(graph.Weight(a))
-		if weight == 0 {
-			continue
-		}
-		label, err := labels.At(a.Neighbor)
-		if err != nil {
-			return err
-		}
-		if !label.IsNull() {
-			vote := votes[label.String()]
-			vote.Share += weight
-			vote.Count++
-			votes[label.String()] = vote
-			all += weight
+	for k, count := range counts {
+		if count > 0 {
+			d.Votes = append(d.Votes, ClassShare{Class: d.tx.Classes()[k], Share: votes[k] / all, Count: count})
 		}
 	}
-	for class, vote := range votes {
-		e.Votes = append(e.Votes, ClassShare{Class: class, Share: vote.Share / all, Count: vote.Count})
-	}
-	slices.SortFunc(e.Votes, func(a, b ClassShare) int {
+	slices.SortFunc(d.Votes, func(a, b ClassShare) int {
 		return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(a.Class, b.Class))
 	})
-	return nil
+	d.votes = votes
+	return err
 }
 
 // rankClasses orders the predictions of the node.
-func (e *Explanation) rankClasses(tx *kv.Tx, predictions ops.Source) error {
-	row := make([]float32, predictions.Width())
-	if err := predictions.Read(kv.Range{First: e.Node, End: e.Node + 1}, 0, len(row), row); err != nil {
+func (d *dossier) rankClasses() error {
+	row := make([]float32, d.predictions.Width())
+	if err := d.predictions.Read(kv.Range{First: d.Node, End: d.Node + 1}, 0, len(row), row); err != nil {
 		return err
 	}
+	d.around.own = row
 	if hasNaN(row) {
-		e.lacks(fmt.Sprintf("node %s has no predictions: what needs them is unknown", e.ID))
+		d.lacks(fmt.Sprintf("node %s has no predictions: what needs them is unknown", d.ID))
 		return nil
 	}
 	for j, p := range row {
-		e.TopClasses = append(e.TopClasses, ClassShare{Class: tx.Classes()[j], Share: float64(p)})
+		d.TopClasses = append(d.TopClasses, ClassShare{Class: d.tx.Classes()[j], Share: float64(p)})
 	}
-	slices.SortStableFunc(e.TopClasses, func(a, b ClassShare) int { return cmp.Compare(b.Share, a.Share) })
+	slices.SortStableFunc(d.TopClasses, func(a, b ClassShare) int { return cmp.Compare(b.Share, a.Share) })
 	return nil
 }
 
@@ -179,27 +198,35 @@ type Voice struct {
 // mostVoices is how many neighbours are listed on either side.
 const mostVoices = 10
 
-// hear takes a neighbour in among the supporters or the opponents of a label. p are its predictions.
-func (e *Explanation) hear(tx *kv.Tx, u kv.NodeID, weight float64, class kv.Class, label kv.Value, p []float32) {
-	names := tx.Classes()
-	o := Voice{Node: u, Label: label.Str(), Confidence: math.NaN(), Prediction: float64(p[class]), Weight: weight}
+// hear takes a neighbour in among the supporters or the opponents of the label. p are its predictions.
+func (d *dossier) hear(u kv.NodeID, weight float64, p []float32) error {
+	if weight == 0 || d.class == kv.NoClass {
+		return nil
+	}
+	label, err := d.tx.Label(u)
+	names := d.tx.Classes()
+	o := Voice{Node: u, Confidence: math.NaN(), Prediction: float64(p[d.class]), Weight: weight}
 	if best, most, _ := largest(p); best != kv.NoClass { // NaN if the node has no predictions
 		o.Class, o.Confidence = names[best], float64(most)
 		o.For, o.Against = float64(weight*o.Prediction), float64(weight*(1-o.Prediction))
 	}
-	switch {
-	case label.IsNull():
-	case label.Str() == names[class]:
+	switch label {
+	case kv.NoClass:
+	case d.class:
 		o.For += weight
 	default:
 		o.Against += weight
 	}
+	if label != kv.NoClass {
+		o.Label = names[label]
+	}
 	switch {
 	case o.For > o.Against:
-		e.Supporters = addVoice(e.Supporters, o, func(o Voice) float64 { return o.For })
+		d.Supporters = addVoice(d.Supporters, o, func(o Voice) float64 { return o.For })
 	case o.Against > o.For:
-		e.Opponents = addVoice(e.Opponents, o, func(o Voice) float64 { return o.Against })
+		d.Opponents = addVoice(d.Opponents, o, func(o Voice) float64 { return o.Against })
 	}
+	return err
 }
 
 // addVoice keeps the voices with the greatest numbers, the greatest first.
@@ -221,114 +248,51 @@ func (e *Explanation) nameVoices(tx *kv.Tx) (err error) {
 			if o.ID, err = tx.ID(o.Node); err != nil {
 				return err
 			}
-			score, err := tx.Value(o.Node, ScoreColumn)
-			if err != nil && !errors.Is(err, kv.ErrNoColumn) {
-				return err
+			stored := storedValues{tx: tx, node: o.Node}
+			if o.Score = stored.number(ScoreColumn); stored.err != nil {
+				return stored.err
 			}
-			o.Score = score.Float()
 		}
 	}
 	return nil
 }
 
-// ballNodeBytes bounds the memory of a node of the ball in ops.OperatorRows and in the list of the ball.
-const ballNodeBytes = 128
-
-// ballSteps is how many arcs may be walked around a node, within the memory for the entries that come of them.
-func ballSteps(opt ops.Options) *atomic.Int64 {
-	budget := opt.MemoryBudget
-	if budget == 0 {
-		budget = machine.MemoryBudget()
-	}
-	steps := new(atomic.Int64)
-	steps.Store(budget / ballNodeBytes)
-	return steps
-}
-
-// surround adds Hops, and the neighbours that speak for the label or against it. It returns the label, and the agreement features
-// with each class as the label [c][2K+1], from the rows of the node in S_1 … S_K alone: no propagation of the whole
-// graph. If the nodes within K hops do not fit opt.MemoryBudget, the explanation is Incomplete, and there are no
-// features.
-func (e *Explanation) surround(
-	ctx context.Context, tx *kv.Tx, predictions ops.Source, hops int, opt ops.Options,
-) (class kv.Class, features [][]float32, err error) {
-	if class, err = tx.Label(e.Node); err != nil {
-		return class, nil, err
-	}
-	rows, err := ops.OperatorRows(ctx, tx, e.Node, ops.Operator{Hops: hops}, ballSteps(opt))
+// lookAround finds what the nodes within some hops say: Hops, and the neighbours that speak for the label or against
+// it. If these nodes do not fit opt.MemoryBudget, the explanation is Incomplete, and nothing is found.
+func (d *dossier) lookAround(ctx context.Context, hops int, opt ops.Options) error {
+	rows, err := ops.OperatorRows(ctx, d.tx, d.Node, ops.Operator{Hops: hops}, ballSteps(opt))
 	if errors.Is(err, ops.ErrReach) {
-		e.lacks(err.Error())
-		return class, nil, nil
+		d.lacks(err.Error())
+		return nil
 	}
 	if err != nil {
-		return class, nil, err
+		return err
 	}
-	ball := []kv.NodeID{e.Node}
-	for _, row := range rows {
-		ball = append(ball, row.Nodes...)
-	}
-	slices.Sort(ball)
-	places := make([]int, len(rows)) // of the next entry of each row
-	labels, err := tx.Reader(kv.LabelColumn)
-	if err != nil {
-		return class, nil, err
-	}
-	c, width := predictions.Width(), featureWidth(hops)
-	sums, nodes := make([][]float64, c), make([][]int64, c) // nodes by the class that they are given, and by hop
-	for x := range sums {
-		sums[x], nodes[x] = make([]float64, width), make([]int64, hops)
-	}
-	err = rowstore.EachOf(ctx, predictions, slices.Compact(ball), func(u kv.NodeID, p []float32) error {
-		if u == e.Node {
-			for x := range c {
-				sums[x][0] = float64(p[x])
-			}
-		}
-		label, err := labels.At(u)
+	for k, row := range rows {
+		labels, nodes, err := d.labels.sum(row)
 		if err != nil {
 			return err
 		}
-		y := slices.Index(tx.Classes(), label.Str())
-		for k, row := range rows {
-			at := places[k]
-			if at == len(row.Nodes) || row.Nodes[at] != u {
-				continue
+		predictions, err := sumRows(ctx, d.predictions, row, func(u kv.NodeID, weight float64, p []float32) error {
+			if k > 0 {
+				return nil
 			}
-			places[k]++
-			weight := row.Values[at]
-			for x := range c {
-				sums[x][k+1] += float64(weight * float64(p[x]))
-			}
-			if !label.IsNull() {
-				sums[y][hops+k+1] += weight
-				nodes[y][k]++
-			}
-			if k == 0 && weight != 0 && class != kv.NoClass {
-				e.hear(tx, u, weight, class, label, p)
-			}
+			return d.hear(u, weight, p)
+		})
+		if err != nil {
+			return err
 		}
-		return nil
-	})
-	if err != nil {
-		return class, nil, err
-	}
-	features = make([][]float32, c)
-	for x := range features {
-		for _, sum := range sums[x] {
-			features[x] = append(features[x], float32(sum))
-		}
-	}
-	for k := range hops {
-		first := len(e.Hops)
-		for x, name := range tx.Classes() {
-			vote := HopVote{k + 1, name, nodes[x][k], float64(features[x][hops+k+1]), float64(features[x][k+1])}
+		d.around.labels, d.around.predictions = append(d.around.labels, labels), append(d.around.predictions, predictions)
+		first := len(d.Hops)
+		for x, name := range d.tx.Classes() {
+			vote := HopVote{k + 1, name, nodes[x], float64(float32(labels[x])), float64(float32(predictions[x]))}
 			if vote.Nodes > 0 || vote.Predictions > 0 {
-				e.Hops = append(e.Hops, vote)
+				d.Hops = append(d.Hops, vote)
 			}
 		}
-		slices.SortStableFunc(e.Hops[first:], func(a, b HopVote) int {
+		slices.SortStableFunc(d.Hops[first:], func(a, b HopVote) int {
 			return cmp.Or(cmp.Compare(b.Labels, a.Labels), cmp.Compare(b.Predictions, a.Predictions))
 		})
 	}
-	return class, features, e.nameVoices(tx)
+	return d.nameVoices(d.tx)
 }

@@ -11,36 +11,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
-	"github.com/graphcleaner/graphcleaner/internal/machine"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
-
-// gather measures how far labels under test agree with the predictions and the labels around their nodes, in one
-// propagation for all labellings: see Features. A labelling of every node has its rows column after column, one of a
-// sample, which is read in no order, row after row. It needs diagonals, and the budget of leastForFeatures.
-func (p problem) gather(
-	ctx context.Context, labellings []labelling, hops, reach, width int, opt ops.Options,
-) (z []*agreement, err error) {
-	for _, t := range labellings {
-		rows := len(t.labels)
-		values, err := scratch.New[float32](p.place.Scratch(), "agreement", rows*width)
-		if err != nil {
-			return nil, errors.Join(err, closeAll(z))
-		}
-		one := &agreement{rows: rows, width: width, rowStride: width, columnStride: 1, values: values}
-		if t.nodes == nil { // a hop then writes two stretches of memory from end to end
-			one.rowStride, one.columnStride = 1, rows
-		}
-		z = append(z, one)
-	}
-	g := gathering{problem: p, labellings: labellings, z: z, hops: hops, reach: reach}
-	if err := g.run(ctx, opt); err != nil {
-		return nil, errors.Join(err, closeAll(z))
-	}
-	return z, nil
-}
 
 // inSeries makes a Series of a graph that can be one and is none yet, for the operators until free.
 func inSeries(g ops.Graph) (series ops.Graph, free func() error) {
@@ -73,6 +47,22 @@ func (t *labelling) rows(rank int) (first, end int) {
 	return rank * fold, (rank + 1) * fold
 }
 
+// each calls visit for the labels of some nodes.
+func (t *labelling) each(nodes kv.Range, visit func(row int, v kv.NodeID, label kv.Class)) {
+	if t.nodes == nil {
+		for v := nodes.First; v < nodes.End; v++ {
+			visit(int(v), v, t.labels[v])
+		}
+		return
+	}
+	t.nodes.each(nodes, func(rank int, v kv.NodeID) {
+		first, end := t.rows(rank)
+		for r := first; r < end; r++ {
+			visit(r, v, t.labels[r])
+		}
+	})
+}
+
 // featureWidth is 2K+1.
 func featureWidth(hops int) int { return 2*hops + 1 }
 
@@ -97,35 +87,62 @@ type gathering struct {
 	problem
 	labellings []labelling
 	z          []*agreement
-	hops       int
-	reach      int // hops that are computed, 1 to hops; the features of others stay as they are
 }
 
-// run needs the budget of leastForFeatures.
-func (g *gathering) run(ctx context.Context, opt ops.Options) error {
-	n, classes := g.graph.NumNodes(), g.predictions.Width()
-	ofLabels := g.z[0].width - 1 - g.hops // L1 comes after it
-	first := 0                            // column of [P | Y]
+// gather measures how far labels under test agree with the predictions and the labels around their nodes, in one
+// propagation for all labellings: see Features. Only hops up to reach are computed; the features of others are zeros. A
+// labelling of every node has its rows column after column, one of a sample, which is read in no order, row after row.
+// It needs diagonals, and the budget of leastForFeatures.
+func (p problem) gather(
+	ctx context.Context, labellings []labelling, hops, reach, width int, opt ops.Options,
+) (z []*agreement, err error) {
+	g := gathering{problem: p, labellings: labellings}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, closeAll(g.z))
+		}
+	}()
+	for _, t := range labellings {
+		rows := len(t.labels)
+		values, err := scratch.New[float32](p.place.Scratch(), "agreement", rows*width)
+		if err != nil {
+			return nil, err
+		}
+		one := &agreement{rows: rows, width: width, rowStride: width, columnStride: 1, values: values}
+		if t.nodes == nil { // a hop then writes two stretches of memory from end to end
+			one.rowStride, one.columnStride = 1, rows
+		}
+		g.z = append(g.z, one)
+	}
+	n, classes := p.graph.NumNodes(), p.predictions.Width()
+	ofLabels := width - 1 - hops // L1 comes after it
+	first := 0                   // column of [P | Y]
 	if ofLabels == 0 {
 		first = classes
 	}
 	began := time.Now()
-	err := rowstore.Each(ctx, g.predictions, n, opt.Workers, func(rows kv.Range, values []float32) error {
-		g.blank(rows)
+	err = rowstore.Each(ctx, p.predictions, n, opt.Workers, func(rows kv.Range, values []float32) error {
+		for i, t := range labellings {
+			t.each(rows, func(row int, _ kv.NodeID, label kv.Class) {
+				if label == kv.NoClass {
+					g.z[i].blank(row)
+				}
+			})
+		}
 		g.take(rows, 0, classes, values, classes, 0)
 		return nil
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if opt.OnStage != nil {
 		opt.OnStage(ops.Stage{Name: "features", Seconds: time.Since(began).Seconds(), Columns: classes})
 	}
 	// Predictions and labels go side by side, so that every list of neighbours is read once for both.
-	both := ops.SideBySide(g.predictions, ops.OneHot(g.labels, classes))
-	operator := ops.Operator{Hops: g.reach, Diagonals: g.diagonals, Want: g.wantedColumns, First: first}
-	opt.Scratch = g.place.Scratch()
-	return ops.Propagate(ctx, g.graph, both, operator, opt, func(t ops.Tile) error {
+	both := ops.SideBySide(p.predictions, ops.OneHot(p.labels, classes))
+	operator := ops.Operator{Hops: reach, Diagonals: p.diagonals, Want: g.wantedColumns, First: first}
+	opt.Scratch = p.place.Scratch()
+	err = ops.Propagate(ctx, p.graph, both, operator, opt, func(t ops.Tile) error {
 		stride := t.Hi - t.Lo
 		if t.Lo < classes {
 			g.take(t.Rows, t.Lo, min(t.Hi, classes), t.Values, stride, t.Hop)
@@ -136,50 +153,17 @@ func (g *gathering) run(ctx context.Context, opt ops.Options) error {
 		}
 		return nil
 	})
-}
-
-// blank makes the rows of some nodes NaN whose label under test is none.
-func (g *gathering) blank(rows kv.Range) {
-	for i, t := range g.labellings {
-		if t.nodes == nil {
-			for v := rows.First; v < rows.End; v++ {
-				if t.labels[v] == kv.NoClass {
-					g.z[i].blank(int(v))
-				}
-			}
-			continue
-		}
-		t.nodes.each(rows, func(rank int, _ kv.NodeID) {
-			first, end := t.rows(rank)
-			for r := first; r < end; r++ {
-				if t.labels[r] == kv.NoClass {
-					g.z[i].blank(r)
-				}
-			}
-		})
-	}
+	return g.z, err
 }
 
 // take puts the values of columns lo ≤ j < hi, row-major over rows, into feature f of the rows whose label under test
 // is the class of one of them; column 0 of the values' matrix is class 0.
 func (g *gathering) take(rows kv.Range, lo, hi int, values []float32, stride, f int) {
 	for i, t := range g.labellings {
-		column := g.z[i].values.Data[f*g.z[i].columnStride:]
-		step := g.z[i].rowStride
-		if t.nodes == nil {
-			for v := rows.First; v < rows.End; v++ {
-				if y := int(t.labels[v]); lo <= y && y < hi {
-					column[int(v)*step] = values[int(v-rows.First)*stride+y-lo]
-				}
-			}
-			continue
-		}
-		t.nodes.each(rows, func(rank int, v kv.NodeID) {
-			first, end := t.rows(rank)
-			for r := first; r < end; r++ {
-				if y := int(t.labels[r]); lo <= y && y < hi {
-					column[r*step] = values[int(v-rows.First)*stride+y-lo]
-				}
+		column, step := g.z[i].values.Data[f*g.z[i].columnStride:], g.z[i].rowStride
+		t.each(rows, func(row int, v kv.NodeID, label kv.Class) {
+			if y := int(label); lo <= y && y < hi {
+				column[row*step] = values[int(v-rows.First)*stride+y-lo]
 			}
 		})
 	}
@@ -189,14 +173,11 @@ func (g *gathering) take(rows kv.Range, lo, hi int, values []float32, stride, f 
 // compute.
 func (g *gathering) wantedColumns(v kv.NodeID, columns []int) []int {
 	begin, classes := len(columns), g.predictions.Width()
-	rank, member := 0, false
-	for i, t := range g.labellings {
+	for _, t := range g.labellings {
 		first, end := int(v), int(v)+1
 		if t.nodes != nil {
-			if i == 0 || t.nodes != g.labellings[i-1].nodes {
-				rank, member = t.nodes.has(v)
-			}
-			if first, end = t.rows(rank); !member {
+			rank, isMember := t.nodes.has(v)
+			if first, end = t.rows(rank); !isMember {
 				continue
 			}
 		}
@@ -300,14 +281,12 @@ func featureNames(width, hops int) []string {
 // Features needs predictions in the store (else kv.ErrNotFound) but no run. opt.MemoryBudget counts the labels; an
 // *ops.BudgetError has the least budget.
 func Features(ctx context.Context, tx *kv.Tx, hops int, opt ops.Options) (_ *FeatureRows, err error) {
-	if hops == 0 {
-		hops = defaultHops
+	own, err := Options{
+		Hops: hops, Workers: opt.Workers, MemoryBudget: opt.MemoryBudget, Progress: opt.Progress, OnStage: opt.OnStage,
+	}.withDefaults()
+	if err != nil {
+		return nil, err
 	}
-	if hops < 1 || hops > ops.MaxHops {
-		return nil, fmt.Errorf("hops %d: want 1 to %d: %w", hops, ops.MaxHops, ops.ErrShape)
-	}
-	stages, onStage := newClock(opt.OnStage)
-	opt.OnStage = onStage
 	p, err := problemOf(tx)
 	if err != nil {
 		return nil, err
@@ -320,35 +299,31 @@ func Features(ctx context.Context, tx *kv.Tx, hops int, opt ops.Options) (_ *Fea
 		return nil, err
 	}
 	p.predictions = inClassOrder(tx, matrix)
-	if opt.MemoryBudget == 0 {
-		opt.MemoryBudget = machine.MemoryBudget()
-	}
-	stages.end(ops.Stage{Name: "read"})
+	own.stage("read")
 	if p.place, err = workplace.Reading(tx); err != nil {
 		return nil, err
 	}
 	var free func() error
 	p.graph, free = inSeries(p.graph)
 	defer func() { err = errors.Join(err, free()) }()
-	if err := p.measure(ctx, opt); err != nil {
-		return nil, err
-	}
 	footprint := labelBytes * int64(len(p.labels))
-	if err := requireBudget("features", opt.MemoryBudget, footprint+leastForFeatures(p.sizes, hops)); err != nil {
+	work := stages{problem: &p, opt: own, operators: own.ops(footprint)}
+	if err := p.measure(ctx, own.ops(0)); err != nil {
 		return nil, err
 	}
-	opt.MemoryBudget -= footprint
-	diagonals, err := p.place.Diagonals(ctx, p.graph, hops, opt)
+	if err := requireBudget("features", own.MemoryBudget, footprint+leastForFeatures(p.sizes, own.Hops)); err != nil {
+		return nil, err
+	}
+	diagonals, err := work.findDiagonals(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, diagonals.Close()) }()
-	p.diagonals = diagonals.Diagonals
-	z, err := p.gather(ctx, []labelling{{labels: p.labels}}, hops, hops, featureWidth(hops), opt)
+	z, err := p.gather(ctx, []labelling{{labels: p.labels}}, own.Hops, own.Hops, featureWidth(own.Hops), work.operators)
 	if err != nil {
 		return nil, err
 	}
-	stages.end(ops.Stage{Name: "features"})
+	own.stage("features")
 	return &FeatureRows{z[0]}, nil
 }
 

@@ -76,7 +76,7 @@ func (p *Piece) Tested(tested []kv.Class) {
 // predictions. It wants votes.
 func (p *Piece) Suggest(suggested []kv.Class, confidence []float32) {
 	for i, label := range p.Labels {
-		class, most, tied := likeliest(p.row(i))
+		class, most, tied := largest(p.row(i))
 		if tied {
 			class = p.evidence(i).Suggest(label)
 		}
@@ -144,7 +144,7 @@ func (m *PieceModel) Scorer() (*PieceScorer, error) {
 	if err := m.check(); err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}
-	return &PieceScorer{m, newNodeScorer(m.Model.Scorer(), 1+CountRivals(len(m.Census.Names)), width(nil, m.Hops))}, nil
+	return &PieceScorer{m, newNodeScorer(m.Model.Scorer(), len(m.Census.Names), width(nil, m.Hops))}, nil
 }
 
 // Score writes the scores of a piece [rows], NaN where no label is under test. tested [rows×(1+rivals)] is what

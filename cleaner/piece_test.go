@@ -16,6 +16,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/internal/bitset"
 	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -44,10 +45,7 @@ func (g pieceGraph) store(t *testing.T) *kv.Store {
 	if g.split != "none" {
 		opt.Properties = []kv.Column{{Name: "split", Kind: kv.KindString}}
 	}
-	l, err := kv.NewLoader(t.Context(), dir, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(kv.NewLoader(t.Context(), dir, opt))(t)
 	names := make([]string, g.classes)
 	for k := range names {
 		names[k] = fmt.Sprintf("class %03d", g.classes-k)
@@ -84,9 +82,7 @@ func (g pieceGraph) store(t *testing.T) *kv.Store {
 		if g.split != "none" {
 			n.Values = []kv.Value{kv.ValueOf(split)}
 		}
-		if err := l.AddNode(n); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.AddNode(n))
 	}
 	edges := l.EdgeWriter()
 	for range 5 * g.nodes {
@@ -100,23 +96,15 @@ func (g pieceGraph) store(t *testing.T) *kv.Store {
 		}
 		from, to := fmt.Sprintf("n%d", u), fmt.Sprintf("n%d", v)
 		if weight := float32(1+r.IntN(7)) / 4; g.weighted {
-			err = edges.AddWeighted(from, to, weight, 0)
+			must.Do(t, edges.AddWeighted(from, to, weight, 0))
 		} else {
-			err = edges.Add(from, to, 0)
-		}
-		if err != nil {
-			t.Fatal(err)
+			must.Do(t, edges.Add(from, to, 0))
 		}
 	}
-	if _, err := l.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
-	s, err := index.Open(dir, kv.Options{MemoryBudget: 64 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(l.Commit(t.Context(), nil))(t)
+	s := must.Get(index.Open(dir, kv.Options{MemoryBudget: 64 << 20}))(t)
 	endSound(t, s)
-	err = importPredictions(s, names, PredictionOptions{Partial: true}, func(w *PredictionWriter, tx *kv.Tx) error {
+	err := importPredictions(s, names, PredictionOptions{Partial: true}, func(w *PredictionWriter, tx *kv.Tx) error {
 		row := make([]float64, g.classes)
 		for position := range truth {
 			if g.unpredicted > 0 && position%g.unpredicted == 1 {
@@ -137,19 +125,11 @@ func (g pieceGraph) store(t *testing.T) *kv.Store {
 			for k := range row {
 				row[k] /= sum
 			}
-			v, err := nodeAt(tx, position)
-			if err == nil {
-				err = w.Put(v, row)
-			}
-			if err != nil {
-				return err
-			}
+			must.Do(t, w.Put(must.Get(nodeAt(tx, position))(t), row))
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return s
 }
 
@@ -164,31 +144,23 @@ type positioned struct {
 
 func byPosition(t *testing.T, tx *kv.Tx, seed uint64, hops int) (p positioned, nodes []kv.NodeID) {
 	t.Helper()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	n, c := tx.NumNodes(), len(tx.Classes())
 	place := make([]int, n)
 	for v, err := range tx.InFileOrder() {
-		must(err)
+		must.Do(t, err)
 		place[v] = len(nodes)
 		nodes = append(nodes, v)
 	}
-	labels, err := readLabels(tx)
-	must(err)
+	labels := must.Get(readLabels(tx))(t)
 	splits, drawn, err := Splits(tx, labels, seed)
-	must(err)
+	must.Do(t, err)
 	p.census = CensusInput{Names: tx.Classes(), Labels: make([]kv.Class, n), Unpredicted: bitset.New[kv.NodeID](n), Seed: seed}
 	if !drawn {
 		p.census.Splits = make([]Split, n)
 	}
-	matrix, err := tx.Matrix(PredictionsMatrix)
-	must(err)
 	rows := make([]float32, n*c)
-	must(inClassOrder(tx, matrix).Read(kv.Range{End: kv.NodeID(n)}, 0, c, rows))
+	matrix := must.Get(tx.Matrix(PredictionsMatrix))(t)
+	must.Do(t, inClassOrder(tx, matrix).Read(kv.Range{End: kv.NodeID(n)}, 0, c, rows))
 	p.predictions = make([]float32, n*c)
 	p.votes, p.neighbors = make([][]float64, n), make([][]float64, n)
 	for v, i := range place {
@@ -201,8 +173,7 @@ func byPosition(t *testing.T, tx *kv.Tx, seed uint64, hops int) (p positioned, n
 			p.census.Unpredicted.Add(kv.NodeID(i))
 		}
 	}
-	verdicts, err := decide.Verdicts(t.Context(), tx, labels)
-	must(err)
+	verdicts := must.Get(decide.Verdicts(t.Context(), tx, labels))(t)
 	for _, verdict := range verdicts {
 		verdict.Node = kv.NodeID(place[verdict.Node])
 		p.census.Verdicts = append(p.census.Verdicts, verdict)
@@ -210,7 +181,7 @@ func byPosition(t *testing.T, tx *kv.Tx, seed uint64, hops int) (p positioned, n
 	slices.SortFunc(p.census.Verdicts, func(a, b Verdict) int { return int(a.Node) - int(b.Node) })
 	var lists kv.Adjacency
 	graph := graphOf(tx)
-	must(graph.ReadAdjacency(kv.Range{End: kv.NodeID(n)}, &lists))
+	must.Do(t, graph.ReadAdjacency(kv.Range{End: kv.NodeID(n)}, &lists))
 	for v, i := range place {
 		p.votes[i], p.neighbors[i] = make([]float64, c), make([]float64, c)
 		for at := lists.Offsets[v]; at < lists.Offsets[v+1]; at++ {
@@ -224,12 +195,11 @@ func byPosition(t *testing.T, tx *kv.Tx, seed uint64, hops int) (p positioned, n
 			}
 		}
 	}
-	diagonals, err := ops.ComputeDiagonals(t.Context(), graph, ops.Powers{Hops: hops}, ops.Options{})
-	must(err)
+	diagonals := must.Get(ops.ComputeDiagonals(t.Context(), graph, ops.Powers{Hops: hops}, ops.Options{}))(t)
 	for range hops {
 		p.around = append(p.around, make([]float32, n*c))
 	}
-	must(ops.Propagate(t.Context(), graph, ops.OneHot(labels, c), ops.Operator{Hops: hops, Diagonals: diagonals}, ops.Options{}, func(tile ops.Tile) error {
+	must.Do(t, ops.Propagate(t.Context(), graph, ops.OneHot(labels, c), ops.Operator{Hops: hops, Diagonals: diagonals}, ops.Options{}, func(tile ops.Tile) error {
 		for v := tile.Rows.First; v < tile.Rows.End; v++ {
 			copy(p.around[tile.Hop-1][place[v]*c+tile.Lo:][:tile.Hi-tile.Lo], tile.Values[int(v-tile.Rows.First)*(tile.Hi-tile.Lo):])
 		}
@@ -241,14 +211,9 @@ func byPosition(t *testing.T, tx *kv.Tx, seed uint64, hops int) (p positioned, n
 // viaJSON is a value as it is after it was written and read.
 func viaJSON[T any](t *testing.T, value *T) *T {
 	t.Helper()
-	text, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(value))(t)
 	read := new(T)
-	if err := json.Unmarshal(text, read); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, read))
 	if !reflect.DeepEqual(read, value) {
 		t.Errorf("%T: it is another one after it was written and read", value)
 	}
@@ -269,14 +234,8 @@ type pieceOutcome struct {
 // inPieces cleans a graph in so many pieces, node i in piece i modulo their number.
 func (p positioned) inPieces(t *testing.T, count, hops int, expect float64) (out pieceOutcome) {
 	t.Helper()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	census, splits, members, err := TakeCensus(p.census)
-	must(err)
+	must.Do(t, err)
 	census = viaJSON(t, census)
 	n, c, width := len(p.census.Labels), len(census.Names), hops+1
 	pieces, of := make([]*Piece, count), make([][]int, count)
@@ -316,13 +275,11 @@ func (p positioned) inPieces(t *testing.T, count, hops int, expect float64) (out
 			}
 		}
 	}
-	out.model, err = FitModel(t.Context(), in)
-	must(err)
+	out.model = must.Get(FitModel(t.Context(), in))(t)
 	out.model = viaJSON(t, out.model)
 	out.notices, out.fitting, out.tested = slices.Concat(census.Notices, out.model.Notices), census.Fitting, census.Tested
 	out.scores, out.suggested, out.confidence = make([]float32, n), make([]kv.Class, n), make([]float32, n)
-	scorer, err := out.model.Scorer()
-	must(err)
+	scorer := must.Get(out.model.Scorer())(t)
 	labels := 1 + CountRivals(c)
 	for b, piece := range pieces {
 		rows := len(piece.Labels)
@@ -341,7 +298,7 @@ func (p positioned) inPieces(t *testing.T, count, hops int, expect float64) (out
 		}
 		scores, suggested, confidence := make([]float32, rows), make([]kv.Class, rows), make([]float32, rows)
 		piece.Suggest(suggested, confidence)
-		must(scorer.Score(piece, tested, features, scores, suggested, confidence))
+		must.Do(t, scorer.Score(piece, tested, features, scores, suggested, confidence))
 		for row, i := range of[b] {
 			out.scores[i], out.suggested[i], out.confidence[i] = scores[row], suggested[row], confidence[row]
 		}
@@ -400,18 +357,12 @@ func TestPieces(t *testing.T) {
 func decisions(t *testing.T, s *kv.Store, classes []string, query index.Query) (requests []decide.Request) {
 	t.Helper()
 	view(t, s, func(tx *kv.Tx) error {
-		plan, err := index.NewPlan(tx, query)
-		if err != nil {
-			return err
-		}
+		plan := must.Get(index.NewPlan(tx, query))(t)
 		for v, err := range plan.Rows(t.Context()) {
 			if err != nil {
 				return err
 			}
-			label, err := tx.Value(v, kv.LabelColumn)
-			if err != nil {
-				return err
-			}
+			label := must.Get(tx.Value(v, kv.LabelColumn))(t)
 			request := decide.Request{Node: v, Kind: []decide.Kind{decide.Reject, decide.Unlabel, decide.Relabel}[len(requests)%3]}
 			if request.Kind == decide.Relabel {
 				if request.To = classes[0]; label.Str() == request.To {
@@ -433,10 +384,7 @@ func (out pieceOutcome) mustBe(t *testing.T, tx *kv.Tx, run *Run, notices []stri
 	for i, v := range nodes {
 		var values [5]kv.Value
 		for j, name := range []string{ScoreColumn, SuggestedColumn, ConfidenceColumn, kv.LabelColumn, decide.Column} {
-			value, err := valueOrNull(tx, v, name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			value := must.Get(valueOrNull(tx, v, name))(t)
 			values[j] = value
 		}
 		if values[0].IsNull() != math.IsNaN(float64(out.scores[i])) {
@@ -502,26 +450,14 @@ func TestCensusDraws(t *testing.T) {
 		mustDecide(t, s, decide.Options{}, decisions(t, s, classes, index.Query{Where: labelled, Limit: g.verdicts})...)
 		view(t, s, func(tx *kv.Tx) error {
 			opt := Options{Seed: 5, Imported: AsGiven}
-			p, err := readProblem(tx, opt)
-			if err != nil {
-				return err
-			}
-			if p.verdicts, err = decide.Verdicts(t.Context(), tx, p.labels); err != nil {
-				return err
-			}
+			p := must.Get(readProblem(tx, opt))(t)
+			p.verdicts = must.Get(decide.Verdicts(t.Context(), tx, p.labels))(t)
 			in := &inputs{problem: p, tx: tx, run: new(Run)}
-			if err := in.takeAsGiven(opt); err != nil {
-				return err
-			}
-			want, err := in.drawUnseen(opt.Seed)
-			if err != nil {
-				return err
-			}
+			must.Do(t, in.takeAsGiven(opt))
+			want := must.Get(in.drawUnseen(opt.Seed))(t)
 			of, nodes := byPosition(t, tx, opt.Seed, 1)
 			census, splits, members, err := TakeCensus(of.census)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			verdicts := 0
 			for _, m := range members {
 				rank, ok := want.nodes.has(nodes[m.Node])

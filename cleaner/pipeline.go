@@ -127,13 +127,13 @@ func (p problem) score(ctx context.Context, opt Options, by *labelmodel.Model) (
 	return work.run(ctx)
 }
 
-// largest is the class with the largest prediction, and that prediction; NoClass and −∞ of none. tied says that another
+// largest is the class with the largest prediction, and that prediction; NoClass and NaN of none. tied says that another
 // class, of a higher number, has the same.
-func largest[F float32 | float64](row []F) (best kv.Class, most F, tied bool) {
-	best, most = kv.NoClass, F(math.Inf(-1))
+func largest(row []float32) (best kv.Class, most float32, tied bool) {
+	best, most = kv.NoClass, float32(math.NaN())
 	for j, p := range row {
 		switch {
-		case p > most:
+		case p > most || best == kv.NoClass && p == p:
 			best, most, tied = kv.Class(j), p, false
 		case p == most:
 			tied = true

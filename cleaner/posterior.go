@@ -40,7 +40,10 @@ func (s *stages) posterior(ctx context.Context, result *scoring) (err error) {
 		return err
 	}
 	s.opt.stage("rivals")
-	labellings := s.withRivals(rivals.Data)
+	labellings := []labelling{{labels: s.underTest()}}
+	for r := range labelmodel.CountRivals(s.classes) {
+		labellings = append(labellings, labelling{labels: rivals.Data[r*n : (r+1)*n]})
+	}
 	tests := len(labellings)
 	var looked *sample
 	if s.look != nil {
@@ -52,11 +55,14 @@ func (s *stages) posterior(ctx context.Context, result *scoring) (err error) {
 		if sample == nil {
 			continue
 		}
-		every, failed := s.everyLabel(sample)
+		every, failed := scratch.New[kv.Class](s.place.Scratch(), "every", len(sample.labels)*s.classes)
 		if failed != nil {
 			return failed
 		}
 		defer func() { err = errors.Join(err, every.Close()) }()
+		for i := range every.Data {
+			every.Data[i] = kv.Class(i % s.classes)
+		}
 		labellings = append(labellings, labelling{nodes: sample.nodes, labels: every.Data, fold: s.classes})
 	}
 	z, err := s.agreement(ctx, labellings)
@@ -65,9 +71,10 @@ func (s *stages) posterior(ctx context.Context, result *scoring) (err error) {
 	}
 	defer func() { err = errors.Join(err, closeAll(z)) }()
 	if result.model = s.only; s.only == nil {
-		if result.model, err = s.labelModel(ctx, unseen, z[tests]); err != nil {
+		if result.model, err = s.fitLabelModel(ctx, unseen, unseen.rows(z[tests], s.classes), s.opt); err != nil {
 			return err
 		}
+		s.opt.stage("label model")
 	}
 	if looked != nil {
 		result.model.Follow(s.look.rate, s.look.draws, looked.rows(z[len(z)-1], s.classes), looked.added)
@@ -79,15 +86,6 @@ func (s *stages) posterior(ctx context.Context, result *scoring) (err error) {
 	s.opt.stage("score")
 	result.rate, result.threshold = result.model.Told, result.model.Threshold
 	return nil
-}
-
-// withRivals are the labels under test, and their rivals [CountRivals×n].
-func (s *stages) withRivals(rivals []kv.Class) []labelling {
-	labellings := []labelling{{labels: s.underTest()}}
-	for r := range labelmodel.CountRivals(s.classes) {
-		labellings = append(labellings, labelling{labels: rivals[r*len(s.labels) : (r+1)*len(s.labels)]})
-	}
-	return labellings
 }
 
 // suggest writes the class with the largest prediction of every node, and the rivals [CountRivals×n] that the labels
@@ -106,7 +104,7 @@ func (s *stages) suggest(ctx context.Context, rivals []kv.Class, result *scoring
 		own := make([]kv.Class, len(rivals)/max(n, 1))
 		for v := rows.First; v < rows.End; v++ {
 			by := labelmodel.Evidence{Predictions: values[int(v-rows.First)*s.classes:][:s.classes], Ranks: ranks}
-			class, most, tied := likeliest(by.Predictions)
+			class, most, tied := largest(by.Predictions)
 			isTested := tested[v] != kv.NoClass && rivals != nil
 			if tied || isTested {
 				if by.Votes, err = around.of(v); err != nil {
@@ -131,35 +129,6 @@ func (s *stages) suggest(ctx context.Context, rivals []kv.Class, result *scoring
 	})
 }
 
-// likeliest is largest of the predictions of a node; NoClass and NaN of a node without.
-func likeliest(row []float32) (class kv.Class, most float32, tied bool) {
-	if class, most, tied = largest(row); class == kv.NoClass {
-		most = float32(math.NaN())
-	}
-	return class, most, tied
-}
-
-// everyLabel puts every class under test for the nodes of a sample [rows×classes].
-func (s *stages) everyLabel(sample *sample) (*scratch.Array[kv.Class], error) {
-	every, err := scratch.New[kv.Class](s.place.Scratch(), "every", len(sample.labels)*s.classes)
-	if err != nil {
-		return nil, err
-	}
-	for i := range every.Data {
-		every.Data[i] = kv.Class(i % s.classes)
-	}
-	return every, nil
-}
-
-// labelModel fits a model to the features z [rows×classes×(K+1)] of a sample.
-func (s *stages) labelModel(ctx context.Context, sample *sample, z *agreement) (model *labelmodel.Model, err error) {
-	if model, err = s.fitLabelModel(ctx, sample, sample.rows(z, s.classes), s.opt); err != nil {
-		return nil, err
-	}
-	s.opt.stage("label model")
-	return model, nil
-}
-
 // fitLabelModel fits a model to the rows of a sample.
 func (p *problem) fitLabelModel(
 	ctx context.Context, sample *sample, rows labelmodel.Rows, opt Options,
@@ -182,7 +151,8 @@ type nodeScorer struct {
 	numbers []float64
 }
 
-func newNodeScorer(model *labelmodel.Scorer, labels, width int) *nodeScorer {
+func newNodeScorer(model *labelmodel.Scorer, classes, width int) *nodeScorer {
+	labels := 1 + labelmodel.CountRivals(classes)
 	return &nodeScorer{
 		model: model, classes: make([]kv.Class, labels), z: make([]float32, labels*width), numbers: make([]float64, labels+labels*width),
 	}
@@ -192,6 +162,26 @@ func newNodeScorer(model *labelmodel.Scorer, labels, width int) *nodeScorer {
 func (s *nodeScorer) score(untaught bool) (score float32, suggestion kv.Class, confidence float32) {
 	j := s.model.Judge(s.classes, s.z, untaught, s.numbers)
 	return float32(j.Score), s.classes[j.Rival], float32(j.Chance)
+}
+
+// judgeAs is score of a node with a label, by what is around it. by is of the classes of the model.
+func (s *nodeScorer) judgeAs(
+	label kv.Class, by labelmodel.Evidence, around *surroundings, untaught bool,
+) (score float32, suggestion kv.Class, confidence float32) {
+	s.classes[0] = label
+	by.ChooseRivals(label, s.classes[1:])
+	width := len(s.z) / len(s.classes)
+	for i, class := range s.classes {
+		z := s.z[i*width:][:width]
+		clear(z)
+		z[0] = around.own[class]
+		for k, labels := range around.labels {
+			if labels != nil {
+				z[1+k] = float32(labels[class])
+			}
+		}
+	}
+	return s.score(untaught)
 }
 
 // posteriorScores writes the scores of labellings[0], from the features z[i] of labellings[i]: the given labels, and
@@ -210,7 +200,7 @@ func (s *stages) posteriorScores(ctx context.Context, z []*agreement, labellings
 			for range z {
 				w.rows = append(w.rows, make([]float32, scoreRows*width))
 			}
-			w.nodeScorer = newNodeScorer(model, len(z), width)
+			w.nodeScorer = newNodeScorer(model, s.classes, width)
 		}
 		rows := kv.Range{First: kv.NodeID(b * scoreRows), End: kv.NodeID(min((b+1)*scoreRows, len(scores)))}
 		for i := range z {

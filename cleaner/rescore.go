@@ -7,7 +7,6 @@ import (
 	"math"
 	"sync/atomic"
 
-	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -32,11 +31,14 @@ type RescoreOptions struct {
 	noPass bool // a pass over the graph takes longer than a person waits
 }
 
+func (o RescoreOptions) options() Options {
+	return Options{
+		Workers: o.Workers, MemoryBudget: o.MemoryBudget, Progress: o.Progress, OnStage: o.OnStage, Notice: o.Notice,
+	}
+}
+
 // mostQuickArcs is the most arcs of a graph that a pass takes no longer over than a person waits.
 const mostQuickArcs = 5e6
-
-// errTooLong says that a pass would take longer than a person waits.
-var errTooLong = errors.New("a pass over the graph takes too long")
 
 // A Rescoring is the result of Rescore.
 type Rescoring struct {
@@ -84,28 +86,22 @@ func Rescore(ctx context.Context, s *kv.Store, opt RescoreOptions) (*Rescoring, 
 	if s.ReadOnly() {
 		return nil, fmt.Errorf("rescore: %w", kv.ErrReadOnly)
 	}
-	var elsewhere *Run
+	var run *Run
 	err := s.View(func(tx *kv.Tx) (err error) {
-		elsewhere, err = lastElsewhere(tx)
+		run, err = LastRun(tx)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	var unfilled error
-	if elsewhere == nil {
-		_, unfilled = fillPredictions(ctx, s, Options{
-			Workers: opt.Workers, MemoryBudget: opt.MemoryBudget, Progress: opt.Progress, OnStage: opt.OnStage,
-			Notice: opt.Notice,
-		}, true)
-		if unfilled != nil && !errors.Is(unfilled, errNoClassifier) {
-			return nil, unfilled
-		}
+	if run.Elsewhere != nil && !opt.Full {
+		return &Rescoring{Before: run, Run: run}, nil
+	}
+	_, unfilled := fillPredictions(ctx, s, opt.options(), true)
+	if unfilled != nil && !errors.Is(unfilled, errNoClassifier) {
+		return nil, unfilled
 	}
 	for {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
 		done, err := rescore(ctx, s, opt)
 		if errors.Is(err, errOvertaken) {
 			continue
@@ -133,7 +129,7 @@ func RescoreDecided(ctx context.Context, s *kv.Store, opt RescoreOptions) (ok bo
 		_, err = Rescore(ctx, s, opt)
 	}
 	switch {
-	case errors.Is(err, errTooLong):
+	case isPassDue(err):
 		return false, nil
 	case errors.Is(err, kv.ErrNotFound), errors.Is(err, ErrNoModel):
 		return true, nil
@@ -141,89 +137,76 @@ func RescoreDecided(ctx context.Context, s *kv.Store, opt RescoreOptions) (ok bo
 	return err == nil, err
 }
 
+// isPassDue says whether an error of scoring around the changes asks for a pass over the graph: it costs less, and its
+// commit has no limit.
+func isPassDue(err error) bool { return errors.Is(err, ops.ErrReach) || errors.Is(err, kv.ErrTxTooBig) }
+
 // rescore is Rescore that fails with errOvertaken.
 func rescore(ctx context.Context, s *kv.Store, opt RescoreOptions) (*Rescoring, error) {
-	done, scores, err := scoreChanges(ctx, s, opt)
-	if err != nil || !done.Pass && done.Run.Commit == done.Before.Commit {
-		return done, err
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
-	if !done.Pass {
-		if err := writeChanges(ctx, s, done.Run, scores, opt.KeepRate); !errors.Is(err, kv.ErrTxTooBig) {
+	tx := s.Begin()
+	defer tx.Close()
+	before, err := lastFit(tx)
+	if err != nil {
+		return nil, err
+	}
+	now, pass := *before, opt.Full
+	if !pass && !opt.noPass {
+		if _, pass, err = ReadLook(ctx, tx); err != nil {
+			return nil, err
+		}
+	}
+	done := &Rescoring{Before: before, Run: &now, Pass: pass}
+	if !pass {
+		done.Changed, err = now.rescoreAround(ctx, s, tx, opt)
+		if !isPassDue(err) || opt.noPass {
 			return done, err
 		}
-		done.Pass = true // whose commit has no limit
 	}
-	if opt.noPass {
-		return nil, errTooLong
-	}
-	if done.Run, err = rescoreAll(ctx, s, opt); err == nil {
-		done.Changed = done.Run.Nodes
-	}
+	now, done.Pass = *before, true
+	err = now.rescoreAll(ctx, s, tx, opt.options())
+	done.Changed = now.Nodes
 	return done, err
 }
 
-// scoreChanges scores the nodes around the changes since the last run or Rescore. Of the result, Pass says that a
-// pass is due.
-func scoreChanges(
-	ctx context.Context, s *kv.Store, opt RescoreOptions,
-) (done *Rescoring, scores []NodeScore, err error) {
-	tx := s.Begin()
-	defer tx.Close()
-	run, err := lastFit(tx)
-	if err != nil {
-		return nil, nil, err
-	}
-	before := *run
-	if run.Elsewhere != nil {
-		done = &Rescoring{Before: &before, Run: run}
-		if opt.Full {
-			return nil, nil, run.checkHere()
-		}
-		return done, nil, nil
-	}
-	done = &Rescoring{Before: &before, Run: run, Pass: opt.Full}
-	if !done.Pass && !opt.noPass {
-		if _, done.Pass, err = ReadLook(ctx, tx); err != nil {
-			return nil, nil, err
-		}
-	}
-	if done.Pass {
-		return done, nil, nil
-	}
-	scores, err = done.scoreAround(ctx, tx, opt)
-	if errors.Is(err, ops.ErrReach) { // one by one it would cost more than a pass
-		done.Pass = true
-		return done, nil, nil
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	return done, scores, nil
-}
-
-// scoreAround is scoreChanges that returns ops.ErrReach if a pass is due.
-func (r *Rescoring) scoreAround(ctx context.Context, tx *kv.Tx, opt RescoreOptions) ([]NodeScore, error) {
-	most := max(tx.NumNodes()/mostAround, leastAround)
-	changed, err := changesSince(tx, r.Run, most)
-	if err != nil || changed.none() && (opt.KeepRate || !r.Run.Uncounted) {
-		return nil, err
-	}
-	if changed.all {
-		return nil, ops.ErrReach
-	}
+// rescoreAround scores the nodes around the changes since the last run or Rescore, and counts them. If a pass is due,
+// it says so by its error.
+func (r *Run) rescoreAround(ctx context.Context, s *kv.Store, tx *kv.Tx, opt RescoreOptions) (changed int64, err error) {
+	most, steps := max(tx.NumNodes()/mostAround, leastAround), max(tx.Shape().Arcs/eachStepsOfPass, leastEachSteps)
 	if opt.noPass {
-		most = leastAround
+		most, steps = leastAround, leastEachSteps
 	}
-	nodes, err := changed.around(ctx, tx, r.Run.reach(), most)
+	nodes, isChanged, err := r.staleNodes(ctx, tx, most)
+	if err != nil || !isChanged && (opt.KeepRate || !r.Uncounted) {
+		return 0, err
+	}
+	work := scoreWork{tx: tx, run: r, opt: ops.Options{Workers: opt.Workers, MemoryBudget: opt.MemoryBudget}, steps: new(atomic.Int64)}
+	work.steps.Store(steps)
+	scores, err := work.each(ctx, nodes)
+	if err == nil {
+		err = r.upToDate(tx)
+	}
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	r.Changed = int64(len(nodes))
-	scores, err := scoreEach(ctx, tx, r.Run, nodes, opt)
-	if err != nil {
-		return nil, err
-	}
-	return scores, r.Run.upToDate(tx)
+	return int64(len(nodes)), s.Update(func(tx *kv.Tx) error {
+		if err := r.mustBeLast(tx); err != nil {
+			return err
+		}
+		for _, score := range scores {
+			if err := score.write(tx); err != nil && !errors.Is(err, kv.ErrNotFound) { // it was removed
+				return err
+			}
+		}
+		if r.Uncounted = true; !opt.KeepRate {
+			if err := r.Recount(ctx, tx); err != nil {
+				return err
+			}
+		}
+		return r.put(tx)
+	})
 }
 
 // Around the changes no more nodes are scored one by one than this share of all, as a divisor, or so many: for more,
@@ -240,76 +223,18 @@ const (
 	leastEachSteps  = 1 << 20
 )
 
-// scoreEach is Score on all workers, and ErrReach if together they walk so many arcs that a pass costs less.
-func scoreEach(
-	ctx context.Context, tx *kv.Tx, run *Run, nodes []kv.NodeID, opt RescoreOptions,
-) ([]NodeScore, error) {
-	scores := make([]NodeScore, len(nodes))
-	workers := make([]*scorer, parallel.Workers(opt.Workers))
-	steps := new(atomic.Int64)
-	if steps.Store(leastEachSteps); !opt.noPass {
-		steps.Store(max(tx.Shape().Arcs/eachStepsOfPass, leastEachSteps))
-	}
-	err := parallel.Do(ctx, len(workers), len(nodes), func(ctx context.Context, worker, i int) (err error) {
-		if workers[worker] == nil {
-			workers[worker], err = newScorer(ctx, tx, run, ops.Options{MemoryBudget: opt.MemoryBudget})
-			if err != nil {
-				return err
-			}
-			workers[worker].steps = steps
-		}
-		scores[i], err = workers[worker].score(nodes[i])
-		return err
-	})
-	return scores, err
-}
-
 // leastDifference is the least by which a score changes, as a share of its distance from 0 and from 1: below it
 // the score is as it was.
 const leastDifference = 1e-6
 
-// writeChanges writes the scores of some nodes, and the run, whose scores are up to date with them. Unless keepRate is
-// set, it counts anew how many they are.
-func writeChanges(ctx context.Context, s *kv.Store, run *Run, scores []NodeScore, keepRate bool) error {
-	return s.Update(func(tx *kv.Tx) error {
-		if err := run.isLast(tx, run.Rescorings-1); err != nil {
-			return err
-		}
-		for _, score := range scores {
-			if err := score.write(tx); err != nil && !errors.Is(err, kv.ErrNotFound) { // it was removed
-				return err
-			}
-		}
-		run.Uncounted = true
-		if !keepRate {
-			if err := run.Recount(ctx, tx); err != nil {
-				return err
-			}
-		}
-		return run.put(tx)
-	})
-}
-
 // write stores the values that differ from the stored ones.
 func (s *NodeScore) write(tx *kv.Tx) error {
-	text := func(value string) kv.Value {
-		if value == "" {
-			return kv.Value{}
-		}
-		return kv.ValueOf(value)
-	}
-	number := func(value float64) kv.Value {
-		if value != value {
-			return kv.Value{}
-		}
-		return kv.ValueOf(value)
-	}
 	for _, cell := range []struct {
 		column string
 		value  kv.Value
 	}{
-		{ScoreColumn, number(s.Score)}, {SuggestedColumn, text(s.Suggestion)},
-		{ConfidenceColumn, number(s.Confidence)}, {RunColumn, kv.ValueOf(s.Run)},
+		{ScoreColumn, kv.ValueOf(s.Score)}, {SuggestedColumn, s.suggestion()},
+		{ConfidenceColumn, kv.ValueOf(s.Confidence)}, {RunColumn, kv.ValueOf(s.Run)},
 	} {
 		is, err := tx.Value(s.Node, cell.column)
 		if err != nil {

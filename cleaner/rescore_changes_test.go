@@ -336,35 +336,20 @@ func loadCopy(t *testing.T, s *kv.Store, dir string) {
 func giveModel(t *testing.T, from, to *kv.Store) error {
 	t.Helper()
 	return from.View(func(tx *kv.Tx) error {
-		run, err := lastFit(tx)
-		if err != nil {
-			return err
-		}
-		predictions, err := run.predictions(tx)
-		if err != nil {
-			return err
-		}
+		run := must.Get(lastFit(tx))(t)
+		predictions := must.Get(run.predictions(tx))(t)
 		kvtest.MakeMatrix(t, to, PredictionsMatrix, run.Classes)
-		if err = to.Update(addRunColumns); err != nil {
-			return err
-		}
-		ids, err := numbersIn(tx, to)
-		if err != nil {
-			return err
-		}
+		must.Do(t, to.Update(addRunColumns))
+		ids := numbersIn(t, tx, to)
 		row := make([]float32, predictions.Width())
 		for some := range slices.Chunk(slices.Sorted(maps.Keys(ids)), 1<<10) { // as many as one transaction takes
 			err := to.Update(func(into *kv.Tx) error {
 				for _, v := range some {
-					if err := predictions.Read(kv.Range{First: v, End: v + 1}, 0, len(row), row); err != nil {
-						return err
-					}
+					must.Do(t, predictions.Read(kv.Range{First: v, End: v + 1}, 0, len(row), row))
 					if hasNaN(row) {
 						continue
 					}
-					if err := into.SetRow(PredictionsMatrix, ids[v], row); err != nil {
-						return err
-					}
+					must.Do(t, into.SetRow(PredictionsMatrix, ids[v], row))
 				}
 				return nil
 			})
@@ -388,23 +373,17 @@ func giveModel(t *testing.T, from, to *kv.Store) error {
 }
 
 // numbersIn are the numbers of the nodes of a store in another with the same ids.
-func numbersIn(tx *kv.Tx, to *kv.Store) (numbers map[kv.NodeID]kv.NodeID, err error) {
-	numbers = make(map[kv.NodeID]kv.NodeID, tx.Shape().Present)
-	return numbers, to.View(func(into *kv.Tx) error {
+func numbersIn(t *testing.T, tx *kv.Tx, to *kv.Store) map[kv.NodeID]kv.NodeID {
+	t.Helper()
+	numbers := make(map[kv.NodeID]kv.NodeID, tx.Shape().Present)
+	view(t, to, func(into *kv.Tx) error {
 		for v, err := range tx.InFileOrder() {
-			if err != nil {
-				return err
-			}
-			id, err := tx.ID(v)
-			if err != nil {
-				return err
-			}
-			if numbers[v], err = into.Node(id); err != nil {
-				return err
-			}
+			must.Do(t, err)
+			numbers[v] = must.Get(into.Node(must.Get(tx.ID(v))(t)))(t)
 		}
 		return nil
 	})
+	return numbers
 }
 
 // addRunColumns adds the columns that a run writes.
@@ -522,13 +501,12 @@ func TestRescoreBesideRemoval(t *testing.T) {
 		}
 		return tx.SetLabel(changed, "beta")
 	}))
-	done, scores, err := scoreChanges(t.Context(), s, RescoreOptions{})
-	if err != nil || done.Pass || len(scores) < 2 || removed == changed {
-		t.Fatalf("got %+v, %d scores, %v, want several scores around a change", done, len(scores), err)
-	}
-	err = s.Update(func(tx *kv.Tx) error { return tx.RemoveNode(removed) })
-	if err = errors.Join(err, writeChanges(t.Context(), s, done.Run, scores, false)); err != nil {
-		t.Fatal(err)
+	tx := s.Begin()
+	defer tx.Close()
+	must.Do(t, s.Update(func(tx *kv.Tx) error { return tx.RemoveNode(removed) }))
+	count, err := must.Get(lastFit(tx))(t).rescoreAround(t.Context(), s, tx, RescoreOptions{})
+	if err != nil || count < 2 || removed == changed {
+		t.Fatalf("got %d nodes, %v, want several scored around a change", count, err)
 	}
 	again, err := Rescore(t.Context(), s, RescoreOptions{})
 	if err != nil || again.Changed == 0 {

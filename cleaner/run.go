@@ -1,6 +1,7 @@
 package cleaner
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -243,24 +244,39 @@ func (p *problem) keep() *keptFit {
 	return kept
 }
 
-// lastFit is the last run; ErrNoModel if it cannot score.
+// lastFit is the last run; ErrNoModel or ErrElsewhere if it cannot score.
 func lastFit(tx *kv.Tx) (*Run, error) {
 	run, err := LastRun(tx)
+	if err == nil {
+		err = cmp.Or(run.checkHere(), run.checkModel(tx))
+	}
 	if err != nil {
 		return nil, err
 	}
-	if run.Model == nil {
-		return nil, fmt.Errorf("run %d: %w", run.ID, ErrNoModel)
-	}
-	c, kept := len(run.Classes), &run.kept
-	if names := tx.Classes(); c > len(names) || !slices.Equal(run.Classes, names[:c]) {
-		return nil, fmt.Errorf("run %d: its classes are not those of the store: %w", run.ID, kv.ErrCorrupt)
-	}
-	if len(kept.Counts) != c || kept.Taught != nil && (len(kept.Taught) != c || len(kept.Lone) != c) {
-		return nil, fmt.Errorf("run %d: what it keeps is not of %d classes: %w", run.ID, c, kv.ErrCorrupt)
-	}
 	return run, nil
 }
+
+// checkModel says why the run cannot judge labels of a snapshot: it has no model, or is damaged.
+func (r *Run) checkModel(tx *kv.Tx) error {
+	c, names := len(r.Classes), tx.Classes()
+	switch {
+	case r.Model == nil:
+		return fmt.Errorf("run %d: %w", r.ID, ErrNoModel)
+	case c > len(names) || !slices.Equal(r.Classes, names[:c]):
+		return fmt.Errorf("run %d: its classes are not those of the store: %w", r.ID, kv.ErrCorrupt)
+	case len(r.kept.Counts) != c || r.kept.Taught != nil && (len(r.kept.Taught) != c || len(r.kept.Lone) != c):
+		return fmt.Errorf("run %d: what it keeps is not of %d classes: %w", r.ID, c, kv.ErrCorrupt)
+	}
+	return nil
+}
+
+// judge scores single nodes by the model of the run.
+func (r *Run) judge() *nodeScorer {
+	return newNodeScorer(r.Model.Scorer(), len(r.Classes), width(nil, r.Hops))
+}
+
+// ranks are those of the classes.
+func (r *Run) ranks() []int32 { return labelmodel.RankClasses(r.kept.Counts, r.Classes) }
 
 // problem is the graph of a snapshot with its labels, as the run, which is the last, sees them: it knows no class that was first used after
 // it, and no label of a node without predictions is under test.

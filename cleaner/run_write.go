@@ -1,6 +1,7 @@
 package cleaner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -183,63 +184,64 @@ func (p *problem) markJoined(tx *kv.Tx, run *Run) error {
 	return tx.Documents(predictionsSpace).Delete(classifierKey)
 }
 
-// rescoreAll scores all nodes by the model of the last run, as they are now, in one pass over the graph.
-func rescoreAll(ctx context.Context, s *kv.Store, opt RescoreOptions) (run *Run, err error) {
-	tx := s.Begin()
-	defer tx.Close()
+// rescoreAll scores all nodes of a snapshot by the model of the run, the last, in one pass over the graph. The scores
+// follow the newest look of the audit, if there is one.
+func (r *Run) rescoreAll(ctx context.Context, s *kv.Store, tx *kv.Tx, opt Options) (err error) {
 	place, err := workplace.Open(ctx, s, tx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { err = errors.Join(err, place.Close()) }()
-	if run, err = lastFit(tx); err != nil {
-		return nil, err
+	newest, err := lastLook(ctx, tx, r.Classes)
+	if err != nil {
+		return err
 	}
-	p, err := run.problem(tx)
+	if r.follows(newest.nameOf()) {
+		newest = nil
+	} else if r.takeLook(newest); newest == nil {
+		r.Model.Scale = r.Model.Fitted
+	}
+	result, err := r.scoreByPass(ctx, tx, place, newest, opt)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, result.Close()) }()
+	b, err := s.Bulk(ctx)
+	if err != nil {
+		return err
+	}
+	defer b.Abort()
+	if err := cmp.Or(r.upToDate(tx), r.mustBeLast(b.Tx())); err != nil {
+		return err
+	}
+	r.MislabelRate, r.Threshold = r.Model.Told, r.Model.Threshold
+	w, err := writeScores(ctx, b, r, result)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.close()) }()
+	return b.Commit(func(tx *kv.Tx) error { return w.mark(ctx, tx) })
+}
+
+// scoreByPass scores all nodes of a snapshot that have predictions by the model of the run, the last, in one pass over
+// the graph. The model is made to follow a look, if it is not nil.
+func (r *Run) scoreByPass(
+	ctx context.Context, tx *kv.Tx, place *workplace.Place, newest *look, opt Options,
+) (_ *scoring, err error) {
+	p, err := r.problem(tx)
 	if err != nil {
 		return nil, err
 	}
-	p.place = place
-	work := run.options(opt)
 	if p.tested, err = testedLabels(ctx, &p, opt.Workers); err != nil {
 		return nil, err
 	}
-	if err := p.takeLook(ctx, tx, run); err != nil {
-		return nil, err
+	if p.place, p.look = place, newest; newest != nil {
+		if p.verdicts, err = decide.Verdicts(ctx, tx, p.labels); err != nil {
+			return nil, err
+		}
 	}
-	result, err := p.score(ctx, work, run.Model)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, result.Close()) }()
-	if err := writeRescored(ctx, s, tx, run, result); err != nil {
-		return nil, err
-	}
-	return run, nil
-}
-
-// takeLook has the scores of a run follow the newest look of the audit, unless they do, or none if there is none any
-// more.
-func (p *problem) takeLook(ctx context.Context, tx *kv.Tx, run *Run) error {
-	newest, err := lastLook(ctx, tx, run.Classes)
-	if err != nil || run.follows(newest.nameOf()) {
-		return err
-	}
-	run.takeLook(newest)
-	if p.look = newest; newest == nil {
-		run.Model.Scale = run.Model.Fitted
-		return nil
-	}
-	p.verdicts, err = decide.Verdicts(ctx, tx, p.labels)
-	return err
-}
-
-// options are those of the run, with the means of a rescore.
-func (r *Run) options(opt RescoreOptions) Options {
-	return Options{
-		Hops: r.Hops, Seed: r.Seed, Workers: opt.Workers,
-		MemoryBudget: opt.MemoryBudget, Progress: opt.Progress, OnStage: opt.OnStage, Notice: opt.Notice,
-	}
+	opt.Hops, opt.Seed = r.Hops, r.Seed
+	return p.score(ctx, opt, r.Model)
 }
 
 // testedLabels are the labels of the nodes that have predictions.
@@ -257,38 +259,16 @@ func testedLabels(ctx context.Context, p *problem, workers int) ([]kv.Class, err
 // errOvertaken says that the last run is another one, or was rescored, since it was read.
 var errOvertaken = errors.New("overtaken by another run or rescore")
 
-// isLast returns errOvertaken unless the run is the last one of the store, rescored so many times.
-func (r *Run) isLast(tx *kv.Tx, rescorings int64) error {
+// mustBeLast returns errOvertaken unless the run, which is up to date, was the last one of the store until then.
+func (r *Run) mustBeLast(tx *kv.Tx) error {
 	last, err := lastRun(tx)
 	if err != nil {
 		return err
 	}
-	if last.ID != r.ID || last.Rescorings != rescorings {
+	if last.ID != r.ID || last.Rescorings != r.Rescorings-1 {
 		return fmt.Errorf("run %d: %w", r.ID, errOvertaken)
 	}
 	return nil
-}
-
-// writeRescored makes the scores of a pass visible in one commit. From is the snapshot that it began with.
-func writeRescored(ctx context.Context, s *kv.Store, from *kv.Tx, run *Run, result *scoring) (err error) {
-	b, err := s.Bulk(ctx)
-	if err != nil {
-		return err
-	}
-	defer b.Abort()
-	if err := run.isLast(b.Tx(), run.Rescorings); err != nil {
-		return err
-	}
-	run.MislabelRate, run.Threshold = run.Model.Told, run.Model.Threshold
-	w, err := writeScores(ctx, b, run, result)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, w.close()) }()
-	if err := run.upToDate(from); err != nil {
-		return err
-	}
-	return b.Commit(func(tx *kv.Tx) error { return w.mark(ctx, tx) })
 }
 
 // upToDate notes that the scores are those of a snapshot.

@@ -3,7 +3,6 @@ package cleaner
 import (
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
@@ -29,7 +28,7 @@ func TestScoreByPass(t *testing.T) {
 				}
 				nodes = append(nodes, 5, 5)
 				passing := mustScorer(t, tx)
-				must.Do(t, passing.passOver())
+				must.Do(t, passing.passOver(t.Context()))
 				predicted := 0
 				for _, v := range nodes {
 					want := must.Get(mustScorer(t, tx).score(v))(t)
@@ -85,18 +84,20 @@ func TestScoreOfMany(t *testing.T) {
 	view(t, s, func(tx *kv.Tx) error {
 		nodes := []kv.NodeID{311, 300, 7, 305, 300}
 		want := must.Get(Score(t.Context(), tx, nodes, ops.Options{}))(t)
-		scorer := mustScorer(t, tx)
-		scorer.steps = new(atomic.Int64) // none is left
-		got := must.Get(scorer.scoreAll(nodes))(t)
-		if scorer.passed == nil {
-			t.Error("got walks around all nodes, want a pass")
+		work := mustScorer(t, tx).scoreWork
+		work.steps.Store(0) // none is left
+		_, err := work.each(t.Context(), nodes)
+		if !errors.Is(err, ops.ErrReach) {
+			t.Errorf("got %v, want a pass to be due", err)
 		}
+		must.Do(t, work.passOver(t.Context()))
+		got := must.Get(work.each(t.Context(), nodes))(t)
 		for i := range nodes {
 			if got[i].Node != nodes[i] || !near(got[i].Score, want[i].Score, 1e-5) || got[i].Suggestion != want[i].Suggestion {
 				t.Errorf("got %+v, want %+v", got[i], want[i])
 			}
 		}
-		if _, err := scorer.scoreAll([]kv.NodeID{1 << 20}); !errors.Is(err, kv.ErrNotFound) {
+		if _, err := Score(t.Context(), tx, []kv.NodeID{1 << 20}, ops.Options{}); !errors.Is(err, kv.ErrNotFound) {
 			t.Errorf("a node that is not there: got %v, want ErrNotFound", err)
 		}
 		return nil
@@ -115,7 +116,7 @@ func TestScoreByPassTakesKeptDiagonals(t *testing.T) {
 				count++
 			}
 		}
-		must.Do(t, scorer.passOver())
+		must.Do(t, scorer.passOver(t.Context()))
 		return count
 	}
 	must.Do(t, s.Update(func(tx *kv.Tx) error {

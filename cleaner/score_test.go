@@ -79,12 +79,12 @@ func mustEqualStored(t *testing.T, tx *kv.Tx) {
 	}
 }
 
-// mustScorer is a scorer by the last run.
+// mustScorer is a scorer by the last run that walks around all nodes.
 func mustScorer(t *testing.T, tx *kv.Tx) *scorer {
 	t.Helper()
 	run := must.Get(lastFit(tx))(t)
-	s := must.Get(newScorer(t.Context(), tx, run, ops.Options{}))(t)
-	return s
+	work := &scoreWork{tx: tx, run: run, steps: ballSteps(ops.Options{})}
+	return must.Get(work.newScorer(t.Context()))(t)
 }
 
 // near says that two numbers differ by no more than a tolerance, or are both NaN.

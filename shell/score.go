@@ -62,20 +62,23 @@ func (c *scoreCommand) Run(ctx context.Context, s *streams) error {
 		unscored, predicted, first := 0, 0, ""
 		rows := func(yield func([]kv.Value, error) bool) {
 			opt := ops.Options{MemoryBudget: c.work(), Workers: c.Threads, Progress: s.progress.report}
-			for score, err := range cleaner.Scores(ctx, tx, nodes, opt) {
-				if score.Predicted {
-					predicted++
-				}
-				if score.Lack != "" {
-					unscored++
-					first = cmp.Or(first, query.Quote(score.ID)+": "+score.Lack)
-				}
-				var row []kv.Value
-				if err == nil {
-					row, err = scoreRow(tx, score)
-				}
-				if !yield(row, err) || err != nil {
+			for some := range slices.Chunk(nodes, scoredAtOnce) {
+				scores, err := cleaner.Score(ctx, tx, some, opt)
+				if err != nil {
+					yield(nil, err)
 					return
+				}
+				for _, score := range scores {
+					if score.Predicted {
+						predicted++
+					}
+					if score.Lack != "" {
+						unscored++
+						first = cmp.Or(first, query.Quote(score.ID)+": "+score.Lack)
+					}
+					if row, err := scoreRow(tx, score); !yield(row, err) || err != nil {
+						return
+					}
 				}
 			}
 		}
@@ -90,6 +93,9 @@ func (c *scoreCommand) Run(ctx context.Context, s *streams) error {
 	})
 	return c.inFlags(err)
 }
+
+// scoredAtOnce is how many nodes are scored before their scores are printed: one pass may score all of them.
+const scoredAtOnce = 1 << 16
 
 // find finds the nodes to score.
 func (c *scoreCommand) find(ctx context.Context, tx *kv.Tx, s *streams) (nodes []kv.NodeID, err error) {

@@ -95,7 +95,7 @@ func (m *Scorer) LogOdds(of Rows) []float64 {
 			copy(rows[i*width:][:width], z[(r*c+int(classes[i]))*width:])
 		}
 		_, untaught := slices.BinarySearch(m.untaught, label)
-		score := m.Score(classes, rows, untaught, memory)
+		score := m.Judge(classes, rows, untaught, memory).Score
 		logOdds[r] = logOddsOf(score, 1-score)
 	}
 	return logOdds

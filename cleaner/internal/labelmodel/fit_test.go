@@ -106,7 +106,7 @@ func TestRateOfMixtures(t *testing.T) {
 						at := (r*5 + int(classes[i])) * m.width
 						rows = append(rows, m.z[at:at+m.width]...)
 					}
-					score := dense.Score(classes, rows, false, make([]float64, 5+len(rows)))
+					score := dense.Judge(classes, rows, false, make([]float64, 5+len(rows))).Score
 					if expected += score; m.wrong[r] {
 						wrong++
 						found += score

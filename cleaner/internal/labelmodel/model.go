@@ -207,27 +207,5 @@ func logOddsOf(wrong, right float64) float64 {
 	return min(max(elementary.Log(wrong)-elementary.Log(right), -mostLogOdds), mostLogOdds)
 }
 
-// Score is the score of Judge.
-func (m *Scorer) Score(classes []kv.Class, z []float32, untaught bool, memory []float64) float64 {
-	return m.Judge(classes, z, untaught, memory).Score
-}
-
-// Hypothetical is the score of a node, had it label, from the features of all its classes z [c][K+1].
-func (m *Scorer) Hypothetical(label kv.Class, z [][]float32, by Evidence) float64 {
-	by.Predictions = make([]float32, len(z))
-	for k := range z {
-		by.Predictions[k] = z[k][0]
-	}
-	classes := make([]kv.Class, 1+CountRivals(len(z)))
-	classes[0] = label
-	by.ChooseRivals(label, classes[1:])
-	var rows []float32
-	for _, k := range classes {
-		rows = append(rows, z[k]...)
-	}
-	_, untaught := slices.BinarySearch(m.untaught, label)
-	return m.Score(classes, rows, untaught, make([]float64, len(classes)+len(rows)))
-}
-
 // isNotFinite says whether a value is NaN or infinite.
 func isNotFinite(value float32) bool { return value-value != 0 }

@@ -89,7 +89,7 @@ func TestScoreIsThePosterior(t *testing.T) {
 func TestScoreOfBadFeatures(t *testing.T) {
 	m, z := randomModel(rand.New(rand.NewPCG(3, 0)), 3, 3)
 	z[4] = float32(math.NaN())
-	if got := m.Scorer().Score([]kv.Class{0, 1, 2}, z, false, make([]float64, 3+len(z))); !math.IsNaN(got) {
+	if got := m.Scorer().Judge([]kv.Class{0, 1, 2}, z, false, make([]float64, 3+len(z))).Score; !math.IsNaN(got) {
 		t.Errorf("a feature that is no number: got score %v, want NaN", got)
 	}
 }
