@@ -175,7 +175,8 @@ func compareNodes(ctx context.Context, tx *kv.Tx, nodes kv.Range, fn func(differ
 		if v%lookEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		entries, err := people.of(v)
+		var s standing
+		err := people.of(v, &s)
 		if people.err != nil {
 			return people.err
 		}
@@ -185,7 +186,6 @@ func compareNodes(ctx context.Context, tx *kv.Tx, nodes kv.Range, fn func(differ
 		if err != nil || removed.Has(v) {
 			continue
 		}
-		s := newStanding(entries)
 		d := &draft{decidedBy: s.decidedBy()}
 		d.Label, d.After = s.last.Label, s.last.After
 		_, d.Disputed = s.words()

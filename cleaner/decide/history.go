@@ -30,10 +30,34 @@ func History(ctx context.Context, tx *kv.Tx, node kv.NodeID) iter.Seq2[Decision,
 }
 
 // entriesOf returns the entries about a node, the oldest first; after an error those before it.
-func entriesOf(ctx context.Context, tx *kv.Tx, node kv.NodeID) ([]Decision, error) {
-	r := entryReader{ctx: ctx, tx: tx}
-	defer r.stop()
-	return r.of(node)
+func entriesOf(ctx context.Context, tx *kv.Tx, node kv.NodeID) (entries []Decision, err error) {
+	for e, err := range recordsFrom(ctx, tx, nodeEntries(node)) {
+		if err != nil {
+			return entries, err
+		}
+		v, seq, ok := parseNodeKey(e.Key)
+		if !ok {
+			continue // Check finds it
+		}
+		if v != node {
+			break
+		}
+		d, err := readAbout(tx, node, seq)
+		if err != nil {
+			return entries, err
+		}
+		entries = append(entries, d)
+	}
+	return entries, nil
+}
+
+// readAbout reads entry seq, which is about a node.
+func readAbout(tx *kv.Tx, node kv.NodeID, seq int64) (Decision, error) {
+	d, err := readDecision(tx, seq)
+	if err == nil && d.Node != node {
+		err = corruptEntry(seq, fmt.Sprintf("it is about node number %d, want %d", d.Node, node))
+	}
+	return d.Decision, err
 }
 
 // An entryReader reads the entries about nodes in ascending order.
@@ -58,8 +82,8 @@ func (r *entryReader) stop() {
 // mostPassed is how many keys are passed to come to a node, before it is looked up.
 const mostPassed = 64
 
-// of reads the entries about a node, the oldest first; after an error it returns those before it.
-func (r *entryReader) of(v kv.NodeID) (entries []Decision, err error) {
+// of adds the entries about a node to a standing; after an error, those before it.
+func (r *entryReader) of(v kv.NodeID, to *standing) error {
 	for passed := 0; r.err == nil && (r.next == nil || r.node < v); passed++ {
 		if r.next == nil || passed == mostPassed {
 			r.stop()
@@ -68,16 +92,13 @@ func (r *entryReader) of(v kv.NodeID) (entries []Decision, err error) {
 		r.advance()
 	}
 	for ; r.err == nil && r.node == v; r.advance() {
-		d, err := readDecision(r.tx, r.seq)
-		if err == nil && d.Node != v {
-			err = corruptEntry(r.seq, fmt.Sprintf("it is about node number %d, want %d", d.Node, v))
-		}
+		d, err := readAbout(r.tx, v, r.seq)
 		if err != nil {
-			return entries, err
+			return err
 		}
-		entries = append(entries, d.Decision)
+		to.add(d)
 	}
-	return entries, r.err
+	return r.err
 }
 
 // advance reads the next key. It passes over one of no node, which Check finds.

@@ -72,14 +72,13 @@ func (w *StepWriter) complete(ctx context.Context, drafts iter.Seq2[*draft, erro
 		}
 		isTwice := d.Node == node && d.Step == step
 		if d.Node != node {
-			var before []Decision
-			if f, err = nodes.facts(d.Node); err == nil && f.Decision != None {
-				before, err = people.of(d.Node)
+			f, err = nodes.facts(d.Node)
+			if f.standing = new(standing); err == nil && f.Decision != None {
+				err = people.of(d.Node, f.standing)
 			}
 			if err != nil {
 				return entries, naming.Node(w.tx, d.Node, err)
 			}
-			f.standing = newStanding(before)
 		}
 		node, step = d.Node, d.Step
 		if err := ctx.Err(); err != nil {
