@@ -42,7 +42,7 @@ The repair makes another store beside the damaged one, so it needs as much room 
 func (c *checkCommand) Run(ctx context.Context, s *streams) error {
 	problems, err := c.check(ctx, s)
 	if err != nil {
-		return leaving(err, "%d problems were found until then", problems)
+		return leaving(err, "%s until then", wording.Count(problems, "problem was found", "problems were found"))
 	}
 	switch {
 	case problems == 0:

@@ -291,7 +291,8 @@ func (e *estimate) fill(store *kv.Store, of *cleaner.Plan) (err error) {
 func (e *estimate) print(s *streams) error {
 	var b strings.Builder
 	if e.Nodes > 0 {
-		fmt.Fprintf(&b, "%d nodes, %d edges, %s\n\n", e.Nodes, e.Edges, wording.Count(e.Classes, "class", "classes"))
+		fmt.Fprintf(&b, "%s, %s, %s\n\n", wording.Nodes(e.Nodes), wording.Count(e.Edges, "edge", "edges"),
+			wording.Count(e.Classes, "class", "classes"))
 		fmt.Fprintf(&b, "diagonals    %.3g steps\n", e.Steps)
 		fmt.Fprintf(&b, "store        %s, after clean %s\n", byteSize(e.Store), byteSize(e.Cleaned))
 		fmt.Fprintf(&b, "temporary    %s on disk\n", byteSize(e.Temporary))

@@ -50,7 +50,7 @@ func Audit(a *cleaner.Audit, more string) (lines []string) {
 	case open > 0 && len(a.Draws) >= a.NextLook:
 		line += told + fmt.Sprintf("once the first %d are", a.NextLook)
 		if missing := a.Missing(); a.Decided >= a.NextLook && missing > 0 {
-			line += fmt.Sprintf(", of which %d wait for an answer", missing)
+			line += ", of which " + Count(missing, "waits", "wait") + " for an answer"
 		}
 	case more == "":
 		line += told + fmt.Sprintf("at %d", a.NextLook)

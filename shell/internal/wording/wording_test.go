@@ -32,7 +32,7 @@ func TestWords(t *testing.T) {
 			"how many labels are wrong is not known yet: 12 of 50 draws decided; the share of wrong labels is told once the first 25 are"},
 		{HowMany(&cleaner.Audit{Draws: append(make([]cleaner.AuditDraw, 1), slices.Repeat([]cleaner.AuditDraw{{Judgement: decide.Right}}, 49)...),
 			Decided: 49, NextLook: 25}), "how many labels are wrong is not known yet: 49 of 50 draws decided; the share of wrong labels is told " +
-			"once the first 25 are, of which 1 wait for an answer"},
+			"once the first 25 are, of which 1 waits for an answer"},
 		{Audit(&cleaner.Audit{Draws: make([]cleaner.AuditDraw, 30), Decided: 27, Look: 25, NextLook: 50}, "--size")[1],
 			"27 of 30 draws decided; the share of wrong labels is told again at 50 draws: continue with --size 50"},
 		{HowMany(&cleaner.Audit{Labels: 1000, Look: 25, Right: 3, Wrong: 1, Rate: math.NaN(), Low: 0.01, High: 0.9, Found: 5}),
