@@ -1,32 +1,93 @@
 package query
 
 import (
+	"context"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // A Statement is one parsed statement. Its names are not yet looked up in a store.
-type Statement struct{ of statement }
+type Statement struct {
+	verb
+	writes bool
+
+	// rows are what it lists or counts: suspects, nodes, labels or history. A count has groups, and its order and limit
+	// are those of the groups.
+	rows   string
+	counts bool
+	clauses
+
+	ids       []literal
+	hops      *literal
+	guarantee *guarantee // that sets the threshold of suspects
+	promise   *promise   // of a list, or of an audit that draws
+
+	size, seed *literal // of an audit that draws; clean has a seed too
+	expect     *literal // of clean
+	preset     string   // "" if not given
+	imported   cleaner.Imported
+
+	// A decision is on the nodes of ids, if a proviso is true of each of them. If ids is nil, it is on the suspects that
+	// the condition of clauses is true of, or with all on all nodes that it is.
+	kind    decide.Kind
+	proviso *expression // nil: none
+	all     bool
+	label   *literal // of relabel
+	why     *literal
+
+	full     bool // of rescore
+	property name // of an index
+}
+
+// A verb is how statements that begin with a word are read and answered.
+type verb struct {
+	name   string
+	parse  func(p *parser, s *Statement) // what follows the name; nil: nothing
+	answer func(q *query, ctx context.Context, s *Statement) (*Result, error)
+}
+
+// The verbs, those that read and those that write.
+var (
+	readers = []verb{
+		{"audit", (*parser).audit, (*query).audit},
+		{"classes", nil, (*query).classes},
+		{"count", (*parser).count, (*query).count},
+		{"explain", (*parser).explain, (*query).explain},
+		{"history", (*parser).history, (*query).history},
+		{"labels", (*parser).list, (*query).list},
+		{"neighbors", (*parser).neighbors, (*query).neighbors},
+		{"node", (*parser).node, (*query).describeNodes},
+		{"nodes", (*parser).list, (*query).list},
+		{"noise", nil, (*query).noise},
+		{"plan", (*parser).plan, (*query).plan},
+		{"runs", nil, (*query).runs},
+		{"stats", nil, (*query).stats},
+		{"suspects", (*parser).list, (*query).list},
+	}
+	writers = []verb{
+		{"accept", (*parser).decide, (*query).decide},
+		{"clean", (*parser).clean, (*query).clean},
+		{"create", (*parser).index, (*query).index},
+		{"drop", (*parser).index, (*query).index},
+		{"reject", (*parser).decide, (*query).decide},
+		{"relabel", (*parser).decide, (*query).decide},
+		{"rescore", (*parser).rescore, (*query).rescore},
+		{"undo", nil, (*query).undo},
+		{"unlabel", (*parser).decide, (*query).decide},
+		{"unsure", (*parser).decide, (*query).decide},
+	}
+)
 
 // Parse reads one statement; a semicolon may end it. An error is a *ParseError.
-func Parse(text string) (Statement, error) {
-	s, err := parse(text, startOfText)
-	return Statement{s}, err
-}
+func Parse(text string) (Statement, error) { return parse(text, startOfText) }
 
 // Writes reports whether the statement changes a store.
-func (s Statement) Writes() bool {
-	switch of := s.of.(type) {
-	case *cleanStatement, *rescoreStatement, *decideStatement, *undoStatement, *indexStatement:
-		return true
-	case *auditStatement:
-		return of.size != nil || of.promise != nil
-	}
-	return false
-}
+func (s Statement) Writes() bool { return s.writes }
 
 // CheckCondition reads a condition, as it follows where; an empty text is one that is true of every node. An error is a
 // *ParseError.
@@ -35,91 +96,20 @@ func CheckCondition(text string) error {
 	return err
 }
 
-func parseCondition(text string) (where expression, err error) {
+func parseCondition(text string) (where *expression, err error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
 	}
-	p := newParser(text, startOfText)
-	if where, err = p.expression(); err == nil {
-		err = p.end("the end of the condition")
-	}
+	err = caught(func() {
+		p := newParser(text, startOfText)
+		where = p.expression()
+		p.end("the end of the condition")
+	})
 	return where, err
 }
 
 // ListsNodes reports whether the rows of the answer are nodes, each with its id if the statement returns that.
-func (s Statement) ListsNodes() bool {
-	list, ok := s.of.(*listStatement)
-	return ok && !list.counts
-}
-
-// A statement is the tree of one parsed statement: one of the types below.
-type statement any
-
-type (
-	// listStatement lists or counts nodes: suspects or any, or those of a list that keeps a promise. The guarantee, if
-	// any, sets the threshold of suspects. A count has groups, and its order and limit are those of the groups.
-	listStatement struct {
-		suspects, counts bool
-		guarantee        *guarantee
-		promise          *promise
-		clauses
-	}
-
-	// historyStatement lists decisions, or counts them: those on a node, or all.
-	historyStatement struct {
-		counts bool
-		id     *literal
-		clauses
-	}
-
-	// planStatement says how a statement would be answered.
-	planStatement struct{ of *listStatement }
-
-	nodeStatement    struct{ ids []literal }
-	explainStatement struct{ id literal }
-
-	neighborsStatement struct {
-		id   literal
-		hops *literal
-		clauses
-	}
-
-	cleanStatement struct {
-		hops, expect, seed *literal
-		preset             string           // "" if not given
-		imported           cleaner.Imported // "" if not given
-	}
-
-	// decideStatement decides on the nodes of ids, if a proviso is true of each of them. If ids is nil, it decides on
-	// the suspects that a condition is true of, or on all nodes that it is.
-	decideStatement struct {
-		kind    decide.Kind
-		ids     []literal
-		proviso expression // nil: none
-		all     bool
-		where   expression
-		label   *literal // of relabel
-		why     *literal
-	}
-
-	undoStatement    struct{}
-	rescoreStatement struct{ full bool }
-
-	// auditStatement tells where the audit stands. With a size or a promise, it draws first.
-	auditStatement struct {
-		size, seed *literal
-		promise    *promise
-	}
-
-	// indexStatement creates or drops the index of a property.
-	indexStatement struct {
-		verb     string // create or drop
-		property name
-	}
-
-	// wordStatement is a statement that is only its name: classes, noise, runs, stats.
-	wordStatement struct{ word string }
-)
+func (s Statement) ListsNodes() bool { return slices.Contains(listed, s.name) }
 
 // A guarantee asks for the threshold that bounds an error rate by alpha.
 type guarantee struct {
@@ -135,7 +125,7 @@ type promise struct {
 
 // clauses may follow a statement that finds rows.
 type clauses struct {
-	where    expression
+	where    *expression
 	sample   *sample
 	groupBy  []name
 	totals   []total
@@ -182,50 +172,25 @@ type share struct {
 	hops  *literal // nil: 1
 }
 
-type literalKind uint8
-
-const (
-	literalNull literalKind = iota
-	literalBool
-	literalInt
-	literalFloat
-	literalString
-	literalWord  // an id without quotes
-	literalParam // number is the parameter's, from 1
-)
-
-// A literal is a constant or a parameter. Text is the value of strings and words and the source of
-// numbers.
+// A literal is a constant or a parameter.
 type literal struct {
-	kind    literalKind
-	text    string
-	boolean bool
-	integer int64
-	float   float64
-	number  int
-	pos     Pos
+	value  kv.Value // of a constant
+	text   string   // of a string or a word, and the source of a number
+	isWord bool     // an id without quotes
+	number int      // of a parameter, from 1; 0: a constant
+	pos    Pos
 }
 
-// An expression is a condition on properties: one of the types below.
-type expression any
+// An expression is a condition on properties.
+type expression struct {
+	operator string        // and, or, not, which have terms, or that of a test
+	terms    []*expression // of not one
 
-type (
-	// logical is two or more terms joined by one operator, "and" or "or".
-	logical struct {
-		operator string
-		terms    []expression
-	}
-
-	negation struct{ term expression }
-
-	// test compares a property by an operator with values, or with another property of the same node.
-	test struct {
-		property name
-		operator string
-		values   []literal // one, of in one or more
-		other    *name     // in place of values
-	}
-)
+	// A test compares a property with values, or with another property of the same node.
+	property name
+	values   []literal // one, of in one or more
+	other    *name     // in place of values
+}
 
 // Operators of a test beside = != < <= > >= in like, which have values.
 const (
@@ -244,16 +209,11 @@ func (n name) String() string {
 func (t *total) String() string { return t.function + "(" + t.of.String() + ")" }
 
 func (l literal) String() string {
-	switch l.kind {
-	case literalBool:
-		return strconv.FormatBool(l.boolean)
-	case literalInt, literalFloat, literalWord:
-		return l.text
-	case literalString:
-		return Quote(l.text)
-	case literalParam:
+	switch {
+	case l.number > 0:
 		return "$" + strconv.Itoa(l.number)
-	default:
-		return "null"
+	case l.value.Kind() == kv.KindString && !l.isWord:
+		return Quote(l.text)
 	}
+	return l.text
 }

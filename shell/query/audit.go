@@ -14,7 +14,7 @@ import (
 
 // audit answers audit: a row about all labels, and one for each class of the draws that the rate rests on. Before that
 // it draws, if the statement says so.
-func (q *query) audit(ctx context.Context, s *auditStatement) (r *Result, err error) {
+func (q *query) audit(ctx context.Context, s *Statement) (r *Result, err error) {
 	draw := func() error { return nil }
 	switch {
 	case s.promise != nil:
@@ -42,7 +42,7 @@ func (q *query) audit(ctx context.Context, s *auditStatement) (r *Result, err er
 }
 
 // drawAudit resolves a draw among all labels.
-func (q *query) drawAudit(ctx context.Context, s *auditStatement) (draw func() error, err error) {
+func (q *query) drawAudit(ctx context.Context, s *Statement) (draw func() error, err error) {
 	size, err := q.whole(s.size, "the number of labels", 1, cleaner.MostAuditDraws, 0)
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (q *query) drawAudit(ctx context.Context, s *auditStatement) (draw func() e
 }
 
 // drawList resolves a draw for a list that keeps a promise.
-func (q *query) drawList(ctx context.Context, s *auditStatement) (draw func() error, err error) {
+func (q *query) drawList(ctx context.Context, s *Statement) (draw func() error, err error) {
 	p, err := q.promise(s.promise)
 	if err != nil {
 		return nil, err
@@ -100,11 +100,12 @@ func (q *query) auditTable(ctx context.Context, tx *kv.Tx) (*Result, error) {
 
 // ParsePromise reads what follows for in audit draw for: fdr 0.1 or trusted fdr 0.05. An error is a *ParseError.
 func ParsePromise(text string) (cleaner.Promise, error) {
-	p := newParser(text, startOfText)
-	asked, err := p.promise()
-	if err == nil {
-		err = p.end("nothing more")
-	}
+	var asked *promise
+	err := caught(func() {
+		p := newParser(text, startOfText)
+		asked = p.promise()
+		p.end("nothing more")
+	})
 	if err != nil {
 		return cleaner.Promise{}, err
 	}
@@ -122,7 +123,7 @@ func (r *resolver) promise(asked *promise) (cleaner.Promise, error) {
 }
 
 // restrictToList leaves those nodes of a query that are of a list, and have a label.
-func (q *query) restrictToList(ctx context.Context, s *listStatement, find *index.Query) error {
+func (q *query) restrictToList(ctx context.Context, s *Statement, find *index.Query) error {
 	listed, err := q.promised(ctx, s.promise, s.clauses)
 	find.Where = index.And{Terms: []index.Predicate{listed, hasValue(kv.LabelColumn), conditionOf(find)}}
 	return err

@@ -6,54 +6,47 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // expression = conjunction { "or" conjunction } .
-func (p *parser) expression() (expression, error) {
-	return p.chain("or", func() (expression, error) { return p.chain("and", p.term) })
+func (p *parser) expression() *expression {
+	return p.chain("or", func() *expression { return p.chain("and", p.term) })
 }
 
-func (p *parser) chain(operator string, operand func() (expression, error)) (expression, error) {
-	var terms []expression
-	for {
-		term, err := operand()
-		if err != nil {
-			return nil, err
-		}
-		if terms = append(terms, term); !p.accept(operator) {
-			break
-		}
+func (p *parser) chain(operator string, operand func() *expression) *expression {
+	terms := []*expression{operand()}
+	for p.accept(operator) {
+		terms = append(terms, operand())
 	}
 	if len(terms) == 1 {
-		return terms[0], nil
+		return terms[0]
 	}
-	return &logical{operator: operator, terms: terms}, nil
+	return &expression{operator: operator, terms: terms}
 }
 
 // term = "not" term | "(" expression ")" | test .
-func (p *parser) term() (expression, error) {
+func (p *parser) term() *expression {
 	p.depth++
 	defer func() { p.depth-- }()
 	if p.depth > maxDepth {
-		return nil, &ParseError{Pos: p.current.pos, Msg: fmt.Sprintf("more than %d nested conditions", maxDepth)}
+		panic(&ParseError{Pos: p.current.pos, Msg: fmt.Sprintf("more than %d nested conditions", maxDepth)})
 	}
 	if p.acceptAs("not", "") {
-		inner, err := p.term()
-		return negate(inner, true), err
+		return negate(p.term(), true)
 	}
 	if p.acceptAs("(", "") {
-		inner, err := p.expression()
-		if err != nil {
-			return nil, err
-		}
-		return inner, p.expect(")")
+		inner := p.expression()
+		p.expect(")")
+		return inner
 	}
 	return p.test()
 }
 
-func negate(e expression, negated bool) expression {
+func negate(e *expression, negated bool) *expression {
 	if negated {
-		return &negation{term: e}
+		return &expression{operator: "not", terms: []*expression{e}}
 	}
 	return e
 }
@@ -62,15 +55,13 @@ func negate(e expression, negated bool) expression {
 const operatorNames = "=, !=, <, <=, >, >=, in, like, is"
 
 // test = figure [ compare ( value | figure ) | "is" [ "not" ] "null" | [ "not" ] ( in | like ) ] .
-func (p *parser) test() (expression, error) {
-	property, err := p.figure()
-	if err != nil {
-		return nil, err
-	}
-	t := &test{property: property, operator: operatorTrue}
+func (p *parser) test() *expression {
+	t := &expression{property: p.figure(), operator: operatorTrue}
 	if p.acceptAs("is", "an operator ("+operatorNames+")") {
 		t.operator = operatorNull
-		return negate(t, p.accept("not")), p.expect("null")
+		negated := p.accept("not")
+		p.expect("null")
+		return negate(t, negated)
 	}
 	for _, operator := range []string{"=", "!=", "<>", "<=", "<", ">=", ">"} {
 		if !p.acceptAs(operator, "") {
@@ -80,11 +71,12 @@ func (p *parser) test() (expression, error) {
 			t.operator = "!="
 		}
 		if p.atProperty() {
-			other, err := p.figure()
+			other := p.figure()
 			t.other = &other
-			return t, err
+		} else {
+			t.values = []literal{p.value(t.property, "a property name")}
 		}
-		return t, p.value(t, "a property name")
+		return t
 	}
 	negated, label := p.acceptAs("not", ""), ""
 	if negated {
@@ -92,56 +84,35 @@ func (p *parser) test() (expression, error) {
 	}
 	switch {
 	case p.acceptAs("in", label):
-		t.operator, err = "in", p.values(t)
+		t.operator = "in"
+		p.expect("(")
+		t.values = listOf(p, func() literal { return p.value(t.property) })
+		p.expect(")")
 	case p.acceptAs("like", ""):
-		t.operator, err = "like", p.pattern(t)
+		t.operator = "like"
+		t.values = []literal{p.constant("a pattern in single quotes, as 'graph%'", tokenString)}
 	case negated:
-		err = p.fail()
+		p.fail()
 	}
-	return negate(t, negated), err
+	return negate(t, negated)
 }
 
-// values = "(" value { "," value } ")" .
-func (p *parser) values(t *test) error {
-	if err := p.expect("("); err != nil {
-		return err
-	}
-	for {
-		if err := p.value(t); err != nil {
-			return err
-		}
-		if !p.accept(",") {
-			return p.expect(")")
-		}
-	}
-}
-
-// value = string | number | parameter | "true" | "false" . It goes to the values of a test. Or has other tokens allowed
+// value = string | number | parameter | "true" | "false" . A property is compared with it. Or has other tokens allowed
 // here.
-func (p *parser) value(of *test, or ...string) error {
+func (p *parser) value(of name, or ...string) literal {
 	at := p.current
 	switch {
 	case at.is("true") || at.is("false"):
 		p.advance()
-		of.values = append(of.values, literal{kind: literalBool, boolean: at.is("true"), pos: at.pos})
-		return nil
+		return literal{text: strings.ToLower(at.text), value: kv.ValueOf(at.is("true")), pos: at.pos}
 	case at.is("null"):
-		return &ParseError{Pos: at.pos, Msg: fmt.Sprintf("got null, want a value (write %s is null)", of.property)}
+		panic(&ParseError{Pos: at.pos, Msg: fmt.Sprintf("got null, want a value (write %s is null)", of)})
 	case p.atProperty():
-		return &ParseError{Pos: at.pos, Msg: fmt.Sprintf("got %s, want a value (text takes single quotes: %s)", at, Quote(at.text))}
+		panic(&ParseError{Pos: at.pos, Msg: fmt.Sprintf("got %s, want a value (text takes single quotes: %s)", at, Quote(at.text))})
 	case !p.atConstant(tokenString, tokenNumber):
-		return p.fail(append([]string{"a value"}, or...)...)
+		p.fail(append([]string{"a value"}, or...)...)
 	}
-	value, err := p.literal()
-	of.values = append(of.values, value)
-	return err
-}
-
-// pattern = string | parameter .
-func (p *parser) pattern(of *test) error {
-	pattern, err := p.constant("a pattern in single quotes, as 'graph%'", tokenString)
-	of.values = []literal{pattern}
-	return err
+	return p.literal()
 }
 
 // atFunction reports whether a word with a bracket after it stands here. Without a bracket, the word is the name of a
@@ -151,7 +122,7 @@ func (p *parser) atFunction(words ...string) bool {
 }
 
 // figure = property | share .
-func (p *parser) figure() (name, error) {
+func (p *parser) figure() name {
 	if p.atFunction("share") {
 		return p.share()
 	}
@@ -159,50 +130,29 @@ func (p *parser) figure() (name, error) {
 }
 
 // figures = figure { "," figure } .
-func (p *parser) figures() ([]name, error) { return listOf(p, p.figure) }
-
-// listOf parses one or more of something, with commas between.
-func listOf[T any](p *parser, one func() (T, error)) (all []T, err error) {
-	for {
-		next, err := one()
-		if err != nil {
-			return nil, err
-		}
-		if all = append(all, next); !p.accept(",") {
-			return all, nil
-		}
-	}
-}
+func (p *parser) figures() []name { return listOf(p, p.figure) }
 
 // share = "share" "(" ( property | class ) [ "," number ] ")" . Its text is its spelling.
-func (p *parser) share() (name, error) {
+func (p *parser) share() name {
 	n := name{pos: p.current.pos, share: &share{}}
 	p.advance()
 	p.advance()
 	if p.atProperty() {
-		of, err := p.property()
-		if err != nil {
-			return n, err
-		}
+		of := p.property()
 		n.share.of, n.text = &of, of.String()
 	} else {
 		p.wants = append(p.wants, "label, suggested")
-		class, err := p.class()
-		if err != nil {
-			return n, err
-		}
+		class := p.class()
 		n.share.class, n.text = &class, class.String()
 	}
 	hops := "1"
 	if p.accept(",") {
-		var err error
-		if n.share.hops, err = p.number("a number of hops"); err != nil {
-			return n, err
-		}
+		n.share.hops = p.number("a number of hops")
 		hops = n.share.hops.String()
 	}
 	n.text = "share(" + n.text + ", " + hops + ")"
-	return n, p.expect(")")
+	p.expect(")")
+	return n
 }
 
 // atProperty reports whether the current token can be the name of a property.
@@ -212,13 +162,13 @@ func (p *parser) atProperty() bool {
 }
 
 // property = name | '"' name '"' .
-func (p *parser) property() (name, error) {
+func (p *parser) property() name {
 	t := p.current
 	if !p.atProperty() {
-		return name{}, p.fail("a property name")
+		p.fail("a property name")
 	}
 	p.advance()
-	return name{text: t.text, pos: t.pos}, nil
+	return name{text: t.text, pos: t.pos}
 }
 
 // atConstant reports whether the current token is a parameter, or of one of some kinds.
@@ -227,70 +177,65 @@ func (p *parser) atConstant(kinds ...tokenKind) bool {
 }
 
 // constant is a parameter, or a literal of one of some kinds.
-func (p *parser) constant(wanted string, kinds ...tokenKind) (literal, error) {
+func (p *parser) constant(wanted string, kinds ...tokenKind) literal {
 	if !p.atConstant(kinds...) {
-		return literal{}, p.fail(wanted)
+		p.fail(wanted)
 	}
 	return p.literal()
 }
 
 // number is a number or a parameter, called label in errors.
-func (p *parser) number(label string) (*literal, error) {
-	number, err := p.constant(label, tokenNumber)
-	return &number, err
+func (p *parser) number(label string) *literal {
+	number := p.constant(label, tokenNumber)
+	return &number
 }
 
 // class = string | number | parameter .
-func (p *parser) class() (literal, error) {
-	return p.constant(wantClass, tokenString, tokenNumber)
-}
+func (p *parser) class() literal { return p.constant(wantClass, tokenString, tokenNumber) }
 
 // id = string | parameter | word . A word is read anew from the text: it may hold what is no name.
-func (p *parser) id() (literal, error) {
+func (p *parser) id() literal {
 	if p.atConstant(tokenString) {
 		return p.literal()
 	}
 	p.scan.pos = p.current.pos
 	p.current = p.scan.word()
 	if p.current.kind != tokenWord {
-		return literal{}, p.fail("the id of a node")
+		p.fail("the id of a node")
 	}
-	id := literal{kind: literalWord, text: p.current.text, pos: p.current.pos}
-	p.advance()
-	return id, nil
+	return p.literal()
 }
 
 // ids = id { "," id } .
-func (p *parser) ids() ([]literal, error) { return listOf(p, p.id) }
+func (p *parser) ids() []literal { return listOf(p, p.id) }
 
-// literal reads the current string, number or parameter.
-func (p *parser) literal() (literal, error) {
+// literal reads the current string, number, word or parameter.
+func (p *parser) literal() literal {
 	t := p.current
-	l := literal{text: t.text, pos: t.pos}
+	l := literal{text: t.text, pos: t.pos, isWord: t.kind == tokenWord}
+	refuse := func(format string) { panic(&ParseError{Pos: t.pos, Msg: fmt.Sprintf(format, t.text)}) }
 	switch t.kind {
-	case tokenString:
-		l.kind = literalString
+	case tokenString, tokenWord:
+		l.value = kv.ValueOf(t.text)
 	case tokenParam:
-		number, err := strconv.Atoi(t.text)
-		if err != nil || number < 1 {
-			return l, &ParseError{Pos: t.pos, Msg: fmt.Sprintf("got $%s, want a parameter from $1", t.text)}
+		var err error
+		if l.number, err = strconv.Atoi(t.text); err != nil || l.number < 1 {
+			refuse("got $%s, want a parameter from $1")
 		}
-		l.kind, l.number = literalParam, number
 	default:
-		integer, err := strconv.ParseInt(t.text, 10, 64)
-		if err == nil {
-			l.kind, l.integer = literalInt, integer
+		if integer, err := strconv.ParseInt(t.text, 10, 64); err == nil {
+			l.value = kv.ValueOf(integer)
 			break
 		}
 		float, err := strconv.ParseFloat(t.text, 64)
 		if errors.Is(err, strconv.ErrRange) {
-			return l, &ParseError{Pos: t.pos, Msg: fmt.Sprintf("%s is beyond the range of a number", t.text)}
+			refuse("%s is beyond the range of a number")
 		}
 		if err != nil {
-			return l, &ParseError{Pos: t.pos, Msg: fmt.Sprintf("got %s, want a number", t.text)}
+			refuse("got %s, want a number")
 		}
-		l.kind, l.float = literalFloat, float
+		l.value = kv.ValueOf(float)
 	}
 	p.advance()
-	return l, nil
+	return l
 }

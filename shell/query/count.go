@@ -14,8 +14,11 @@ import (
 
 var countColumn = ColumnInfo{Name: "count", Kind: kv.KindInt}
 
-// count answers a count of nodes.
-func (q *query) count(ctx context.Context, s *listStatement) (*Result, error) {
+// count answers a count.
+func (q *query) count(ctx context.Context, s *Statement) (*Result, error) {
+	if s.rows == "history" {
+		return q.countHistory(ctx, s)
+	}
 	found, err := q.find(ctx, s)
 	if err != nil {
 		return nil, err
@@ -29,7 +32,7 @@ func (q *query) count(ctx context.Context, s *listStatement) (*Result, error) {
 
 // countGroups counts the nodes of a plan in groups: those of whole blocks on several goroutines, unless the store does
 // not have the values.
-func (q *query) countGroups(ctx context.Context, s *listStatement, plan *index.Plan) (*Result, error) {
+func (q *query) countGroups(ctx context.Context, s *Statement, plan *index.Plan) (*Result, error) {
 	asked, err := q.grouping(s.clauses)
 	if err != nil {
 		return nil, err
@@ -45,7 +48,7 @@ func (q *query) countGroups(ctx context.Context, s *listStatement, plan *index.P
 }
 
 // countHistory answers a count of the history.
-func (q *query) countHistory(ctx context.Context, s *historyStatement) (*Result, error) {
+func (q *query) countHistory(ctx context.Context, s *Statement) (*Result, error) {
 	q.ofHistory()
 	asked, err := q.grouping(s.clauses)
 	if err != nil {

@@ -21,7 +21,7 @@ var decisionColumns = []string{"id", "decision", "from", "to", "score"}
 
 // decide answers accept, reject, relabel, unlabel and unsure with the decisions made. They are about what the snapshot
 // of the query shows: if a node has changed since, nothing is decided.
-func (q *query) decide(ctx context.Context, s *decideStatement) (*Result, error) {
+func (q *query) decide(ctx context.Context, s *Statement) (*Result, error) {
 	opt, err := q.decideOptions(s.why)
 	if err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func (q *query) chosenClass(l *literal) (string, error) {
 		return "", err
 	}
 	class := value.String()
-	if l.kind != literalParam {
+	if l.number == 0 {
 		class = l.text // of a number, as it was written
 	}
 	if value.IsNull() || !slices.Contains(q.tx.Classes(), class) {
@@ -147,7 +147,7 @@ func (q *query) chosenClass(l *literal) (string, error) {
 type nodeSequence func(ctx context.Context) iter.Seq2[kv.NodeID, error]
 
 // decidedNodes finds the nodes that a decision is about, each once.
-func (q *query) decidedNodes(s *decideStatement) (nodeSequence, error) {
+func (q *query) decidedNodes(s *Statement) (nodeSequence, error) {
 	if s.where != nil {
 		find, err := q.decisionQuery(s)
 		if err != nil {
@@ -178,7 +178,7 @@ func (q *query) decidedNodes(s *decideStatement) (nodeSequence, error) {
 // nodes; those that somebody has decided on are among them if the condition has decision, or who has decided, or
 // disputes. Disputed nodes that the condition asks for are among the suspects too. Nodes without the suggestion or the
 // label that the decision is about are left out.
-func (q *query) decisionQuery(s *decideStatement) (index.Query, error) {
+func (q *query) decisionQuery(s *Statement) (index.Query, error) {
 	find, err := q.query(clauses{where: s.where})
 	if err != nil {
 		return find, err
@@ -215,7 +215,7 @@ func (q *query) decisionQuery(s *decideStatement) (index.Query, error) {
 }
 
 // checkProviso returns a *ConditionError if a condition is not true of each of some nodes.
-func (q *query) checkProviso(ctx context.Context, proviso expression, nodes nodeSequence) error {
+func (q *query) checkProviso(ctx context.Context, proviso *expression, nodes nodeSequence) error {
 	condition, err := q.predicate(proviso)
 	if err != nil {
 		return err
@@ -261,7 +261,7 @@ func (r *resolver) valueOf(v kv.NodeID, property string) (kv.Value, error) {
 }
 
 // undo answers undo with the decisions that it takes back.
-func (q *query) undo(ctx context.Context) (*Result, error) {
+func (q *query) undo(ctx context.Context, _ *Statement) (*Result, error) {
 	opt, err := q.decideOptions(nil)
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ func propertyNames(tx *kv.Tx) []string {
 }
 
 // describeNodes answers node: every property that the store has a column of. One node is a record.
-func (q *query) describeNodes(ctx context.Context, s *nodeStatement) (*Result, error) {
+func (q *query) describeNodes(ctx context.Context, s *Statement) (*Result, error) {
 	nodes := make([]kv.NodeID, len(s.ids))
 	for i, id := range s.ids {
 		var err error
@@ -51,13 +51,13 @@ func (q *query) heldNames() []string {
 }
 
 // index answers create index and drop index.
-func (q *query) index(ctx context.Context, s *indexStatement) (*Result, error) {
+func (q *query) index(ctx context.Context, s *Statement) (*Result, error) {
 	column, err := q.property(s.property)
 	if err != nil {
 		return nil, err
 	}
 	said := "created"
-	if s.verb == "create" {
+	if s.name == "create" {
 		err = index.Create(ctx, q.store, column.Name)
 	} else {
 		said = "dropped"

@@ -20,8 +20,8 @@ const (
 )
 
 // explain answers explain.
-func (q *query) explain(ctx context.Context, s *explainStatement) (*Result, error) {
-	v, err := q.findNode(s.id)
+func (q *query) explain(ctx context.Context, s *Statement) (*Result, error) {
+	v, err := q.findNode(s.ids[0])
 	if err != nil {
 		return nil, err
 	}

@@ -17,14 +17,11 @@ var historyColumns = []string{
 }
 
 // history answers history, oldest first.
-func (q *query) history(ctx context.Context, s *historyStatement) (*Result, error) {
-	if s.counts {
-		return q.countHistory(ctx, s)
-	}
+func (q *query) history(ctx context.Context, s *Statement) (*Result, error) {
 	node := kv.NoNode // all
-	if s.id != nil {
+	if s.ids != nil {
 		var err error
-		if node, err = q.findNode(*s.id); err != nil {
+		if node, err = q.findNode(s.ids[0]); err != nil {
 			return nil, err
 		}
 	}

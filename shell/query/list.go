@@ -22,14 +22,14 @@ var (
 )
 
 // list answers suspects, nodes and labels.
-func (q *query) list(ctx context.Context, s *listStatement) (*Result, error) {
+func (q *query) list(ctx context.Context, s *Statement) (*Result, error) {
 	found, err := q.find(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	otherwise := q.nodeColumns()
 	switch {
-	case s.suspects:
+	case s.rows == "suspects":
 		otherwise = suspectColumns
 	case s.promise != nil:
 		otherwise = trustedColumns
@@ -76,8 +76,8 @@ type finding struct {
 	draw  *draw // that nodes come from; nil: they are all that the statement asks for
 }
 
-// find plans a listStatement. Errors of types point into the text.
-func (q *query) find(ctx context.Context, s *listStatement) (*finding, error) {
+// find plans a statement that lists or counts nodes. Errors of types point into the text.
+func (q *query) find(ctx context.Context, s *Statement) (*finding, error) {
 	asked := s.clauses
 	if s.counts {
 		asked = clauses{where: s.where} // order and limit are those of the groups
@@ -86,7 +86,7 @@ func (q *query) find(ctx context.Context, s *listStatement) (*finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.suspects {
+	if s.rows == "suspects" {
 		err = q.restrictToSuspects(ctx, s, &find)
 	} else if s.promise != nil {
 		err = q.restrictToList(ctx, s, &find)
@@ -116,7 +116,7 @@ func (q *query) find(ctx context.Context, s *listStatement) (*finding, error) {
 }
 
 // plan answers plan. It finds the rows, so that their number and what was read are told too.
-func (q *query) plan(ctx context.Context, of *listStatement) (*Result, error) {
+func (q *query) plan(ctx context.Context, of *Statement) (*Result, error) {
 	found, err := q.find(ctx, of)
 	if err != nil {
 		return nil, err

@@ -18,8 +18,8 @@ const (
 )
 
 // neighbors answers neighbors: the nodes within some hops, the nearest first.
-func (q *query) neighbors(ctx context.Context, s *neighborsStatement) (*Result, error) {
-	v, err := q.findNode(s.id)
+func (q *query) neighbors(ctx context.Context, s *Statement) (*Result, error) {
+	v, err := q.findNode(s.ids[0])
 	if err != nil {
 		return nil, err
 	}

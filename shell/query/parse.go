@@ -8,104 +8,68 @@ import (
 )
 
 // parse reads one statement that starts at a place; a semicolon may end it.
-func parse(text string, at Pos) (statement, error) {
-	p := newParser(text, at)
-	s, err := p.statement()
-	if err != nil {
-		return nil, err
-	}
-	if p.acceptAs(";", "the end of the statement") {
-		return s, p.end("nothing after the statement")
-	}
-	return s, p.end("")
-}
-
-func (p *parser) statement() (statement, error) {
-	if s, err := p.listed(); s != nil || err != nil {
-		if err == nil {
-			err = p.clauses(&s.clauses, listWords)
+func parse(text string, at Pos) (s Statement, err error) {
+	err = caught(func() {
+		p := newParser(text, at)
+		p.statement(&s)
+		if p.acceptAs(";", "the end of the statement") {
+			p.end("nothing after the statement")
 		}
-		return s, err
-	}
-	switch {
-	case p.accept("count"):
-		return p.count()
-	case p.accept("plan"):
-		return p.plan()
-	case p.accept("node"):
-		ids, err := p.ids()
-		return &nodeStatement{ids: ids}, err
-	case p.accept("neighbors"):
-		return p.neighbors()
-	case p.accept("explain"):
-		id, err := p.id()
-		return &explainStatement{id: id}, err
-	case p.accept("clean"):
-		return p.clean()
-	case p.accept("rescore"):
-		return &rescoreStatement{full: p.accept("full")}, nil
-	case p.accept("audit"):
-		return p.audit()
-	case p.accept("undo"):
-		return &undoStatement{}, nil
-	case p.accept("history"):
-		return p.history()
-	}
-	for _, kind := range decisionKinds {
-		if p.accept(kind.String()) {
-			return p.decide(kind)
-		}
-	}
-	for _, verb := range []string{"create", "drop"} {
-		if p.accept(verb) {
-			return p.index(verb)
-		}
-	}
-	for _, word := range []string{"classes", "noise", "runs", "stats"} {
-		if p.accept(word) {
-			return &wordStatement{word: word}, nil
-		}
-	}
-	p.wants = nil
-	return nil, p.fail("a statement (" + strings.Join(StatementNames(), ", ") + ")")
-}
-
-// listed = "suspects" [ guarantee | fdr ] | "nodes" | "labels" trusted . It is nil of another word.
-func (p *parser) listed() (s *listStatement, err error) {
-	s = &listStatement{}
-	switch {
-	case p.accept("suspects"):
-		s.suspects = true
-		for _, kind := range []string{"fpr", "fnr"} {
-			if p.accept(kind) {
-				s.guarantee = &guarantee{kind: kind}
-				s.guarantee.alpha, err = p.number("an error rate, as 0.05")
-				return s, err
-			}
-		}
-		if p.accept("fdr") {
-			s.promise, err = p.promised(cleaner.ListSuspects)
-		}
-	case p.accept("nodes"):
-	case p.accept("labels"):
-		s.promise, err = p.trusted()
-	default:
-		return nil, nil
-	}
+		p.end()
+	})
 	return s, err
 }
 
+func (p *parser) statement(s *Statement) {
+	for i, v := range slices.Concat(readers, writers) {
+		if !p.accept(v.name) {
+			continue
+		}
+		s.verb, s.writes = v, i >= len(readers)
+		if v.parse != nil {
+			v.parse(p, s)
+		}
+		return
+	}
+	p.wants = nil
+	p.fail("a statement (" + strings.Join(StatementNames(), ", ") + ")")
+}
+
+// listed are the rows that are nodes. A statement of this name lists them.
+var listed = []string{"suspects", "nodes", "labels"}
+
+// list = rows clauses .
+func (p *parser) list(s *Statement) {
+	p.rows(s, s.name)
+	p.clauses(&s.clauses, listWords)
+}
+
+// rows = "suspects" [ ( "fpr" | "fnr" | "fdr" ) number ] | "nodes" | "labels" trusted | "history" . The word was read.
+func (p *parser) rows(s *Statement, word string) {
+	switch s.rows = word; {
+	case word == "labels":
+		s.promise = p.trusted()
+	case word != "suspects":
+	case p.accept("fpr"):
+		s.guarantee = &guarantee{kind: "fpr", alpha: p.number(wantRate)}
+	case p.accept("fnr"):
+		s.guarantee = &guarantee{kind: "fnr", alpha: p.number(wantRate)}
+	case p.accept("fdr"):
+		s.promise = p.promised(cleaner.ListSuspects)
+	}
+}
+
+// wantRate is how errors call a rate.
+const wantRate = "an error rate, as 0.05"
+
 // promised reads the share after fdr.
-func (p *parser) promised(kind cleaner.ListKind) (*promise, error) {
-	share, err := p.number("a share, as 0.1")
-	return &promise{kind: kind, share: share}, err
+func (p *parser) promised(kind cleaner.ListKind) *promise {
+	return &promise{kind: kind, share: p.number("a share, as 0.1")}
 }
 
 // trusted = "trusted" "fdr" number .
-func (p *parser) trusted() (*promise, error) {
-	if err := p.expect("trusted", "fdr"); err != nil {
-		return nil, err
-	}
+func (p *parser) trusted() *promise {
+	p.expect("trusted", "fdr")
 	return p.promised(cleaner.ListTrusted)
 }
 
@@ -117,170 +81,117 @@ var (
 	groupWords  = []string{"order", "limit"}
 )
 
-// clauses reads clauses that begin with some words, each at most once, in any order. Those of a count return totals.
-func (p *parser) clauses(c *clauses, words []string) (err error) {
+// clauses reads clauses that begin with some words. Those of a count return totals.
+func (p *parser) clauses(c *clauses, words []string) {
 	counts := slices.Contains(words, "group")
-	words = slices.Clone(words)
-	for err == nil {
-		i := slices.IndexFunc(words, p.accept)
-		if i < 0 {
-			return nil
-		}
-		word := words[i]
-		words = slices.Delete(words, i, i+1)
+	p.each(words, func(word string, left []string) []string {
 		switch word {
 		case "where":
-			c.where, err = p.expression()
+			c.where = p.expression()
 		case "sample":
-			c.sample, err = p.sample()
+			c.sample = p.sample()
 		case "group":
-			words = append(words, groupWords...)
-			if err = p.expect("by"); err == nil {
-				c.groupBy, err = p.figures()
-			}
+			left = append(left, groupWords...)
+			p.expect("by")
+			c.groupBy = p.figures()
 		case "order":
-			c.order, err = p.order(counts)
+			p.expect("by")
+			c.order = listOf(p, func() orderTerm { return p.orderTerm(counts) })
 		case "limit":
-			c.limit, err = p.number("a number of rows")
+			c.limit = p.number("a number of rows")
 		case "return":
 			if counts {
-				c.totals, err = p.totals()
+				c.totals = listOf(p, p.total)
 			} else {
-				c.returned, err = p.returned()
+				c.returned = p.returned()
 			}
 		}
-	}
-	return err
+		return left
+	})
 }
 
 // sample = "sample" number [ "seed" number ] .
-func (p *parser) sample() (s *sample, err error) {
-	s = &sample{}
-	if s.size, err = p.number("a number of rows"); err == nil && p.accept("seed") {
-		s.seed, err = p.number("a whole number")
+func (p *parser) sample() *sample {
+	s := &sample{size: p.number("a number of rows")}
+	if p.accept("seed") {
+		s.seed = p.number("a whole number")
 	}
-	return s, err
+	return s
 }
 
 // returned = "return" ( "*" | figure { "," figure } ) .
-func (p *parser) returned() (r *returned, err error) {
-	r = &returned{all: p.acceptAs("*", "* (all)")}
-	if !r.all {
-		r.columns, err = p.figures()
+func (p *parser) returned() *returned {
+	if p.acceptAs("*", "* (all)") {
+		return &returned{all: true}
 	}
-	return r, err
+	return &returned{columns: p.figures()}
 }
 
-// order = "order" "by" figure [ "asc" | "desc" ] { "," figure [ "asc" | "desc" ] } . Groups are ordered by totals too.
-func (p *parser) order(ofGroups bool) (terms []orderTerm, err error) {
-	if err := p.expect("by"); err != nil {
-		return nil, err
+// orderTerm = ( figure | total ) [ "asc" | "desc" ] . Totals are of groups.
+func (p *parser) orderTerm(ofGroups bool) (term orderTerm) {
+	if ofGroups && p.atFunction(totalFunctions...) {
+		t := p.total()
+		term.by = name{text: t.String(), pos: t.pos, isTotal: true}
+	} else {
+		term.by = p.figure()
 	}
-	for {
-		var term orderTerm
-		if ofGroups && p.atFunction(totalFunctions...) {
-			var t total
-			t, err = p.total()
-			term.by = name{text: t.String(), pos: t.pos, isTotal: true}
-		} else {
-			term.by, err = p.figure()
-		}
-		if err != nil {
-			return nil, err
-		}
-		ascending := p.accept("asc")
-		term.descending = !ascending && p.accept("desc")
-		if terms = append(terms, term); !p.accept(",") {
-			return terms, nil
-		}
-	}
+	ascending := p.accept("asc")
+	term.descending = !ascending && p.accept("desc")
+	return term
 }
-
-// totals = "return" total { "," total } .
-func (p *parser) totals() ([]total, error) { return listOf(p, p.total) }
 
 // totalFunctions are those of the values of a property.
 var totalFunctions = []string{"min", "max", "avg", "sum"}
 
 // total = ( "min" | "max" | "avg" | "sum" ) "(" figure ")" .
-func (p *parser) total() (t total, err error) {
+func (p *parser) total() (t total) {
 	t.pos = p.current.pos
-	i := slices.IndexFunc(totalFunctions, p.accept)
-	if i < 0 {
-		return t, p.fail()
-	}
-	t.function = totalFunctions[i]
-	if err = p.expect("("); err == nil {
-		t.of, err = p.figure()
-	}
-	if err == nil {
-		err = p.expect(")")
-	}
-	return t, err
+	t.function = p.oneOf(totalFunctions...)
+	p.expect("(")
+	t.of = p.figure()
+	p.expect(")")
+	return t
 }
 
-// count = "count" ( listed | "history" ) { where | group | totals | order | limit } . The last two follow group.
-func (p *parser) count() (statement, error) {
-	if p.accept("history") {
-		s := &historyStatement{counts: true}
-		return s, p.clauses(&s.clauses, countWords)
-	}
-	return p.counted()
-}
-
-// counted is a count of nodes.
-func (p *parser) counted() (*listStatement, error) {
-	s, err := p.listed()
-	if s == nil && err == nil {
-		err = p.fail()
-	}
-	if err != nil {
-		return nil, err
-	}
+// count = "count" rows { where | group | totals | order | limit } . The last two follow group.
+func (p *parser) count(s *Statement) {
 	s.counts = true
-	return s, p.clauses(&s.clauses, countWords)
+	p.rows(s, p.oneOf(append([]string{"history"}, listed...)...))
+	p.clauses(&s.clauses, countWords)
 }
 
-// plan = "plan" ( listed clauses | "count" counted ) .
-func (p *parser) plan() (statement, error) {
-	s, err := p.listed()
-	switch {
-	case err != nil:
-		return nil, err
-	case s != nil:
-		return &planStatement{of: s}, p.clauses(&s.clauses, listWords)
+// plan = "plan" ( list | "count" rows { where | group | totals | order | limit } ) , of nodes.
+func (p *parser) plan(s *Statement) {
+	words, rows := listWords, p.oneOf(append(slices.Clone(listed), "count")...)
+	if rows == "count" {
+		s.counts = true
+		words, rows = countWords, p.oneOf(listed...)
 	}
-	if err := p.expect("count"); err != nil {
-		return nil, err
-	}
-	s, err = p.counted()
-	return &planStatement{of: s}, err
+	p.rows(s, rows)
+	p.clauses(&s.clauses, words)
 }
+
+// node = "node" ids .
+func (p *parser) node(s *Statement) { s.ids = p.ids() }
+
+// explain = "explain" id .
+func (p *parser) explain(s *Statement) { s.ids = []literal{p.id()} }
 
 // neighbors = "neighbors" id [ "hops" number ] filters .
-func (p *parser) neighbors() (statement, error) {
-	s := &neighborsStatement{}
-	var err error
-	if s.id, err = p.id(); err == nil && p.accept("hops") {
-		s.hops, err = p.number("a number of hops")
+func (p *parser) neighbors(s *Statement) {
+	s.ids = []literal{p.id()}
+	if p.accept("hops") {
+		s.hops = p.number("a number of hops")
 	}
-	if err != nil {
-		return nil, err
-	}
-	return s, p.clauses(&s.clauses, filterWords)
+	p.clauses(&s.clauses, filterWords)
 }
 
 // history = "history" [ id ] filters .
-func (p *parser) history() (statement, error) {
-	s := &historyStatement{}
+func (p *parser) history(s *Statement) {
 	if !p.atEnd("the id of a node") && !slices.ContainsFunc(filterWords, p.current.is) {
-		id, err := p.id()
-		if err != nil {
-			return nil, err
-		}
-		s.id = &id
+		s.ids = []literal{p.id()}
 	}
-	return s, p.clauses(&s.clauses, filterWords)
+	p.clauses(&s.clauses, filterWords)
 }
 
 // atEnd reports whether a statement is over where one more thing could follow.

@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"unicode"
 
@@ -20,7 +21,8 @@ const maxDepth = 200
 
 // A parser is a recursive descent over tokens, one method for each rule of the grammar, which its comment has in EBNF:
 // | separates alternatives, [ ] encloses what may be left out, { } what may be repeated. Each test of the current token
-// notes what would have been accepted, for "want …" in errors.
+// notes what would have been accepted, for "want …" in errors. A text that does not fit is a panic with a *ParseError,
+// which caught returns.
 type parser struct {
 	scan    scanner
 	current token
@@ -37,6 +39,21 @@ func newParser(text string, at Pos) *parser {
 	return p
 }
 
+// caught applies a rule of the grammar, and returns the *ParseError of a text that does not fit.
+func caught(rule func()) (err error) {
+	defer func() {
+		failure := recover()
+		wrong, ok := failure.(*ParseError)
+		if ok {
+			err = wrong
+		} else if failure != nil {
+			panic(failure)
+		}
+	}()
+	rule()
+	return nil
+}
+
 // advance moves to the next token.
 func (p *parser) advance() {
 	p.current = p.scan.next()
@@ -49,28 +66,24 @@ func (p *parser) ahead() token {
 	return scan.next()
 }
 
-// fail is the error of a token that nothing wanted. More names others that could stand here.
-func (p *parser) fail(more ...string) error {
+// fail refuses a token that nothing wanted. More names others that could stand here.
+func (p *parser) fail(more ...string) {
 	if p.current.kind == tokenBad {
-		return &ParseError{Pos: p.current.pos, Msg: p.current.text, Unfinished: p.current.open}
+		panic(&ParseError{Pos: p.current.pos, Msg: p.current.text, Unfinished: p.current.open})
 	}
 	got := p.current.String()
 	if p.current.is(",") {
 		got = `","` // beside the comma of the sentence
 	}
 	msg := fmt.Sprintf("got %s, want %s", got, wording.AnyOf(append(p.wants, more...)))
-	return &ParseError{Pos: p.current.pos, Msg: msg, Unfinished: p.current.kind == tokenEnd}
+	panic(&ParseError{Pos: p.current.pos, Msg: msg, Unfinished: p.current.kind == tokenEnd})
 }
 
-// end is the error of a text that goes on where it should end.
-func (p *parser) end(label string) error {
-	if p.current.kind == tokenEnd {
-		return nil
+// end refuses a text that goes on where it should end.
+func (p *parser) end(label ...string) {
+	if p.current.kind != tokenEnd {
+		p.fail(label...)
 	}
-	if label == "" {
-		return p.fail()
-	}
-	return p.fail(label)
 }
 
 // accept moves over a keyword or mark if it is the current token.
@@ -97,11 +110,39 @@ func (p *parser) acceptAs(word, label string) bool {
 }
 
 // expect moves over words that must stand here.
-func (p *parser) expect(words ...string) error {
+func (p *parser) expect(words ...string) {
 	for _, word := range words {
-		if !p.accept(word) {
-			return p.fail()
+		p.oneOf(word)
+	}
+}
+
+// oneOf moves over one of some words, and returns it.
+func (p *parser) oneOf(words ...string) string {
+	i := slices.IndexFunc(words, p.accept)
+	if i < 0 {
+		p.fail()
+	}
+	return words[i]
+}
+
+// each reads what begins with some words, each at most once, in any order. Reading may change the words that are left.
+func (p *parser) each(words []string, read func(word string, left []string) []string) {
+	words = slices.Clone(words)
+	for {
+		i := slices.IndexFunc(words, p.accept)
+		if i < 0 {
+			return
+		}
+		word := words[i]
+		words = read(word, slices.Delete(words, i, i+1))
+	}
+}
+
+// listOf reads one or more of something, with commas between.
+func listOf[T any](p *parser, one func() T) (all []T) {
+	for {
+		if all = append(all, one()); !p.accept(",") {
+			return all
 		}
 	}
-	return nil
 }

@@ -126,9 +126,12 @@ func (s Statement) answer(ctx context.Context, tx *kv.Tx, store *kv.Store, opt O
 		return nil, err
 	}
 	q := &query{Options: opt, store: store, resolver: newResolver(ctx, tx, opt, values)}
-	r, err := q.answer(ctx, s.of)
+	r, err := s.verb.answer(q, ctx, &s)
 	if err == nil {
 		err = q.checkArguments()
+	}
+	if err == nil && (s.kind != decide.None || s.name == "undo") {
+		err = q.rescoreDecided(ctx)
 	}
 	if err == nil && store == nil {
 		err = q.remarkStale(ctx)
@@ -147,50 +150,6 @@ type query struct {
 	run   *cleaner.Run // of newestRun, once it was read
 
 	*resolver
-}
-
-func (q *query) answer(ctx context.Context, s statement) (*Result, error) {
-	switch s := s.(type) {
-	case *listStatement:
-		if s.counts {
-			return q.count(ctx, s)
-		}
-		return q.list(ctx, s)
-	case *planStatement:
-		return q.plan(ctx, s.of)
-	case *nodeStatement:
-		return q.describeNodes(ctx, s)
-	case *neighborsStatement:
-		return q.neighbors(ctx, s)
-	case *explainStatement:
-		return q.explain(ctx, s)
-	case *cleanStatement:
-		return q.clean(ctx, s)
-	case *decideStatement:
-		return q.withScores(ctx, func() (*Result, error) { return q.decide(ctx, s) })
-	case *rescoreStatement:
-		return q.rescore(ctx, s)
-	case *auditStatement:
-		return q.audit(ctx, s)
-	case *undoStatement:
-		return q.withScores(ctx, func() (*Result, error) { return q.undo(ctx) })
-	case *historyStatement:
-		return q.history(ctx, s)
-	case *indexStatement:
-		return q.index(ctx, s)
-	case *wordStatement:
-		switch s.word {
-		case "classes":
-			return q.classes(ctx)
-		case "noise":
-			return q.noise(ctx)
-		case "runs":
-			return q.runs(ctx)
-		case "stats":
-			return q.stats(ctx)
-		}
-	}
-	panic(fmt.Sprintf("query: no answer to the statement %T", s)) // the parser makes no other
 }
 
 // Errors that statements return.

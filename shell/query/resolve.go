@@ -161,32 +161,28 @@ func (r *resolver) query(c clauses) (index.Query, error) {
 }
 
 // predicate resolves a condition.
-func (r *resolver) predicate(e expression) (index.Predicate, error) {
-	switch e := e.(type) {
-	case *logical:
-		terms := make([]index.Predicate, len(e.terms))
-		for i, term := range e.terms {
-			var err error
-			if terms[i], err = r.predicate(term); err != nil {
-				return nil, err
-			}
-		}
-		if e.operator == "or" {
-			return index.Or{Terms: terms}, nil
-		}
-		return index.And{Terms: terms}, nil
-	case *negation:
-		term, err := r.predicate(e.term)
-		return index.Not{Term: term}, err
-	case *test:
+func (r *resolver) predicate(e *expression) (index.Predicate, error) {
+	if e.terms == nil {
 		return r.test(e)
-	default:
-		panic(fmt.Sprintf("query: no meaning for the condition %T", e)) // the parser makes no other
 	}
+	terms := make([]index.Predicate, len(e.terms))
+	for i, term := range e.terms {
+		var err error
+		if terms[i], err = r.predicate(term); err != nil {
+			return nil, err
+		}
+	}
+	switch e.operator {
+	case "or":
+		return index.Or{Terms: terms}, nil
+	case "and":
+		return index.And{Terms: terms}, nil
+	}
+	return index.Not{Term: terms[0]}, nil
 }
 
 // test resolves a comparison of a property.
-func (r *resolver) test(t *test) (index.Predicate, error) {
+func (r *resolver) test(t *expression) (index.Predicate, error) {
 	column, err := r.property(t.property)
 	if err != nil {
 		return nil, err
@@ -222,7 +218,7 @@ func (r *resolver) test(t *test) (index.Predicate, error) {
 }
 
 // pair resolves a comparison of two properties. Whoever meant a text is told that it takes quotes.
-func (r *resolver) pair(t *test) (index.Predicate, error) {
+func (r *resolver) pair(t *expression) (index.Predicate, error) {
 	_, err := r.property(*t.other)
 	if unknown, ok := errors.AsType[*index.UnknownPropertyError](err); ok {
 		msg := fmt.Sprintf("%s (text takes single quotes: %s)", unknown, Quote(t.other.text))
@@ -232,7 +228,7 @@ func (r *resolver) pair(t *test) (index.Predicate, error) {
 	return index.CompareProperties{Property: t.property.text, Op: operators[t.operator], Other: t.other.text}, err
 }
 
-func (r *resolver) like(t *test) (index.Predicate, error) {
+func (r *resolver) like(t *expression) (index.Predicate, error) {
 	l := t.values[0]
 	pattern, err := r.value(l)
 	if err != nil {
@@ -308,7 +304,7 @@ func (r *resolver) class(value kv.Value, l literal) kv.Value {
 
 // numberText is a number as the statement writes it.
 func numberText(v kv.Value, l literal) string {
-	if l.kind == literalParam {
+	if l.number > 0 {
 		return v.String()
 	}
 	return l.text

@@ -21,7 +21,7 @@ const DefaultSeed = 1
 const DefaultDraws = 50
 
 // clean answers clean: it scores the store anew and returns the run.
-func (q *query) clean(ctx context.Context, s *cleanStatement) (*Result, error) {
+func (q *query) clean(ctx context.Context, s *Statement) (*Result, error) {
 	opt := cleaner.Options{
 		Method: paper.Preset(s.preset), Imported: s.imported,
 		Workers: q.Workers, MemoryBudget: q.MemoryBudget, Progress: q.Progress, Notice: q.remark,
@@ -62,7 +62,7 @@ func (q *query) remark(remark string) {
 }
 
 // runs answers runs.
-func (q *query) runs(ctx context.Context) (*Result, error) {
+func (q *query) runs(ctx context.Context, _ *Statement) (*Result, error) {
 	runs, err := countedRuns(ctx, q.tx)
 	if err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func runFields(run *cleaner.Run) []field {
 }
 
 // rescore answers rescore.
-func (q *query) rescore(ctx context.Context, s *rescoreStatement) (*Result, error) {
+func (q *query) rescore(ctx context.Context, s *Statement) (*Result, error) {
 	done, err := cleaner.Rescore(ctx, q.store, cleaner.RescoreOptions{
 		Full: s.full, Workers: q.Workers, MemoryBudget: q.MemoryBudget, Progress: q.Progress, Notice: q.remark,
 	})
@@ -124,20 +124,13 @@ func (q *query) rescore(ctx context.Context, s *rescoreStatement) (*Result, erro
 	}, runFields(done.Run)...)), nil
 }
 
-// withScores brings the scores around decisions up to date once they are made, if that is asked for.
-func (q *query) withScores(ctx context.Context, decide func() (*Result, error)) (*Result, error) {
-	r, err := decide()
-	if err != nil {
-		return nil, err
-	}
+// rescoreDecided brings the scores around decisions up to date once they are made, if that is asked for.
+func (q *query) rescoreDecided(ctx context.Context) error {
 	said, err := RescoreDecided(ctx, q.store, q.Options)
-	if err != nil {
-		return nil, err
-	}
 	if said != "" {
 		q.notices = append(q.notices, said)
 	}
-	return r, nil
+	return err
 }
 
 // RescoreDecided brings the scores around a decision up to date once it is made, if Options.Rescores asks for that.

@@ -31,8 +31,7 @@ type Step struct {
 
 // Parse parses the statement of a step. Errors point into the text of the script.
 func (s Step) Parse() (Statement, error) {
-	parsed, err := parse(s.Text, s.Pos)
-	return Statement{parsed}, err
+	return parse(s.Text, s.Pos)
 }
 
 // NewScript returns a Script of the text that a reader brings.

@@ -5,107 +5,76 @@ import (
 	"strings"
 )
 
-// spell is a statement or an expression in one fixed spelling, which parses to an equal one.
-func spell(tree any) string {
-	switch s := tree.(type) {
-	case *listStatement:
-		text := map[bool]string{true: "count "}[s.counts]
-		switch {
-		case s.suspects:
-			text += "suspects"
-		case s.promise != nil:
-			text += "labels trusted"
-		default:
-			text += "nodes"
-		}
-		if g := s.guarantee; g != nil {
-			text += " " + g.kind + " " + g.alpha.String()
-		}
-		if s.promise != nil {
-			text += " fdr " + s.promise.share.String()
-		}
-		return text + spellClauses(s.clauses)
-	case *historyStatement:
-		return map[bool]string{true: "count "}[s.counts] + "history" + option("", s.id) + spellClauses(s.clauses)
-	case *planStatement:
-		return "plan " + spell(s.of)
-	case *nodeStatement:
-		return "node " + join(s.ids)
-	case *explainStatement:
-		return "explain " + s.id.String()
-	case *wordStatement:
-		return s.word
-	case *neighborsStatement:
-		return "neighbors " + s.id.String() + option("hops", s.hops) + spellClauses(s.clauses)
-	case *cleanStatement:
-		text := "clean" + option("hops", s.hops)
-		if s.preset != "" {
-			text += " preset " + s.preset
-		}
-		text += option("expect", s.expect) + option("seed", s.seed)
-		return strings.TrimSpace(text + " " + string(s.imported))
-	case *decideStatement:
-		return spellDecision(s)
-	case *rescoreStatement:
-		return "rescore" + map[bool]string{true: " full"}[s.full]
-	case *auditStatement:
-		text := "audit" + option("draw", s.size) + option("seed", s.seed)
+// spell is a statement in one fixed spelling, which parses to an equal one.
+func spell(s Statement) string {
+	text := s.name
+	switch {
+	case s.name == "plan" && s.counts:
+		text += " count " + s.rows
+	case s.rows != "" && s.rows != s.name:
+		text += " " + s.rows
+	case s.property.text != "":
+		text += " index on " + s.property.String()
+	case s.full:
+		text += " full"
+	}
+	if g := s.guarantee; g != nil {
+		text += " " + g.kind + " " + g.alpha.String()
+	}
+	if s.name == "audit" {
+		text += option("draw", s.size)
 		if s.promise != nil {
 			text += fmt.Sprintf(" for %v %s", s.promise.kind, s.promise.share)
 		}
-		return text
-	case *undoStatement:
-		return "undo"
-	case *indexStatement:
-		return s.verb + " index on " + s.property.String()
-	case *logical:
-		parts := make([]string, len(s.terms))
-		for i, term := range s.terms {
-			parts[i] = bracketed(term)
-		}
-		return strings.Join(parts, " "+s.operator+" ")
-	case *negation:
-		return "not " + bracketed(s.term)
-	case *test:
-		return spellTest(s)
+	} else if s.promise != nil {
+		text += map[bool]string{true: " trusted"}[s.rows == "labels"] + " fdr " + s.promise.share.String()
 	}
-	return fmt.Sprintf("%T", tree)
-}
-
-func spellDecision(s *decideStatement) string {
-	text := s.kind.String()
 	if s.ids != nil {
 		text += " " + join(s.ids)
 	}
 	text += option("", s.label)
 	if s.proviso != nil {
-		text += " if " + spell(s.proviso)
+		text += " if " + spellCondition(s.proviso)
 	}
-	text += map[bool]string{true: " all"}[s.all]
-	if s.where != nil {
-		text += " where " + spell(s.where)
+	text += map[bool]string{true: " all"}[s.all] + option("hops", s.hops)
+	if s.preset != "" {
+		text += " preset " + s.preset
 	}
-	return text + option("because", s.why)
+	text += option("expect", s.expect) + option("seed", s.seed)
+	if s.imported != "" {
+		text += " " + string(s.imported)
+	}
+	return text + spellClauses(s.clauses) + option("because", s.why)
 }
 
-func spellTest(t *test) string {
-	text := t.property.String()
-	switch {
-	case t.operator == operatorTrue:
-		return text
-	case t.operator == operatorNull:
-		return text + " is null"
-	case t.operator == "in":
-		return text + " in (" + join(t.values) + ")"
-	case t.other != nil:
-		return text + " " + t.operator + " " + t.other.String()
+func spellCondition(e *expression) string {
+	parts := make([]string, len(e.terms))
+	for i, term := range e.terms {
+		if parts[i] = spellCondition(term); term.operator == "and" || term.operator == "or" {
+			parts[i] = "(" + parts[i] + ")"
+		}
 	}
-	return text + " " + t.operator + " " + t.values[0].String()
+	text := e.property.String()
+	switch {
+	case e.operator == "not":
+		return "not " + parts[0]
+	case e.terms != nil:
+		return strings.Join(parts, " "+e.operator+" ")
+	case e.operator == operatorTrue:
+		return text
+	case e.operator == operatorNull:
+		return text + " is null"
+	case e.operator == "in":
+		return text + " in (" + join(e.values) + ")"
+	case e.other != nil:
+		return text + " " + e.operator + " " + e.other.String()
+	}
+	return text + " " + e.operator + " " + e.values[0].String()
 }
 
 func spellClauses(c clauses) (text string) {
 	if c.where != nil {
-		text += " where " + spell(c.where)
+		text += " where " + spellCondition(c.where)
 	}
 	if c.sample != nil {
 		text += option("sample", c.sample.size) + option("seed", c.sample.seed)
@@ -140,11 +109,4 @@ func join[T fmt.Stringer](parts []T) string {
 		texts = append(texts, part.String())
 	}
 	return strings.Join(texts, ", ")
-}
-
-func bracketed(term expression) string {
-	if _, nested := term.(*logical); nested {
-		return "(" + spell(term) + ")"
-	}
-	return spell(term)
 }

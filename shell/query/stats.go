@@ -16,7 +16,7 @@ import (
 )
 
 // stats answers stats.
-func (q *query) stats(ctx context.Context) (*Result, error) {
+func (q *query) stats(ctx context.Context, _ *Statement) (*Result, error) {
 	labels, err := index.NewPlan(q.tx, index.Query{Where: hasValue(kv.LabelColumn), Limit: -1})
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ var classColumns = []ColumnInfo{
 }
 
 // classes answers classes, with a remark if homophily is too low for the method.
-func (q *query) classes(ctx context.Context) (*Result, error) {
+func (q *query) classes(ctx context.Context, _ *Statement) (*Result, error) {
 	s, err := cleaner.Statistics(ctx, q.tx)
 	if err != nil {
 		return nil, err
@@ -181,7 +181,7 @@ var pairColumns = []ColumnInfo{
 
 // noise answers noise, by the rates that scores use: the transition matrix, for reading only if it is narrow enough, the
 // pairs of classes that are confused, the most frequent first, and how often each label is wrong.
-func (q *query) noise(ctx context.Context) (*Result, error) {
+func (q *query) noise(ctx context.Context, _ *Statement) (*Result, error) {
 	if err := cleaner.CheckTransition(q.tx, q.MemoryBudget); err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ import (
 // restrictToSuspects leaves those nodes of a query that are suspects above the threshold of the last run. A condition
 // with score, a guarantee or a promise replaces the threshold, and one with decision finds decided nodes too. Without
 // an order the highest score comes first.
-func (q *query) restrictToSuspects(ctx context.Context, s *listStatement, find *index.Query) error {
+func (q *query) restrictToSuspects(ctx context.Context, s *Statement, find *index.Query) error {
 	run, err := q.newestRun()
 	if err != nil {
 		return err
@@ -99,9 +99,9 @@ func Suspects(ctx context.Context, tx *kv.Tx, condition string, limit int) (node
 		return nil, nil, err
 	}
 	q := &query{resolver: newResolver(ctx, tx, Options{}, nil)}
-	s := &listStatement{suspects: true, clauses: clauses{where: where}}
+	s := &Statement{rows: "suspects", clauses: clauses{where: where}}
 	if limit > 0 {
-		s.limit = &literal{kind: literalInt, integer: int64(limit)}
+		s.limit = &literal{value: kv.ValueOf(limit)}
 	}
 	found, err := q.find(ctx, s)
 	if err == nil {

@@ -11,24 +11,14 @@ import (
 
 // value resolves a literal; a parameter takes its argument.
 func (r *resolver) value(l literal) (kv.Value, error) {
-	switch l.kind {
-	case literalParam:
-		if l.number > len(r.args) {
-			return kv.Value{}, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("%s has no argument: %d given", l, len(r.args))}
-		}
-		r.used[l.number-1] = true
-		return r.args[l.number-1], nil
-	case literalBool:
-		return kv.ValueOf(l.boolean), nil
-	case literalInt:
-		return kv.ValueOf(l.integer), nil
-	case literalFloat:
-		return kv.ValueOf(l.float), nil
-	case literalString, literalWord:
-		return kv.ValueOf(l.text), nil
-	default:
-		return kv.Value{}, nil
+	if l.number == 0 {
+		return l.value, nil
 	}
+	if l.number > len(r.args) {
+		return kv.Value{}, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("%s has no argument: %d given", l, len(r.args))}
+	}
+	r.used[l.number-1] = true
+	return r.args[l.number-1], nil
 }
 
 // whole resolves a whole number from least to most, which may be written as 1e3. It is otherwise if there is none.
