@@ -44,7 +44,7 @@ func (q *query) countGroups(ctx context.Context, s *Statement, plan *index.Plan)
 	if err != nil {
 		return nil, err
 	}
-	return q.grouped(asked, 1, func(g *groups) error { return g.addAll(f.rows(ctx, plan.Unordered(ctx))) }), nil
+	return q.grouped(asked, 1, func(g *groups) error { return g.addAll(f.rows(ctx, plan.Unordered(ctx)), q.Progress) }), nil
 }
 
 // countHistory answers a count of the history.
@@ -59,7 +59,7 @@ func (q *query) countHistory(ctx context.Context, s *Statement) (*Result, error)
 		return nil, err
 	}
 	rows := find.answer(q.columns, q.historyRows(ctx, kv.NoNode), 0).rows
-	return q.grouped(asked, 1, func(g *groups) error { return g.addAll(rows) }), nil
+	return q.grouped(asked, 1, func(g *groups) error { return g.addAll(rows, q.Progress) }), nil
 }
 
 // grouped is the Result of groups, whose rows add counts once the Result is read.

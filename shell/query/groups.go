@@ -74,9 +74,16 @@ func newGroups(asked *grouping, memory int64, workers int) *groups {
 	return g
 }
 
-// addAll counts rows on one goroutine.
-func (g *groups) addAll(rows iter.Seq2[[]kv.Value, error]) error {
+// countedTogether is how many rows are counted between two reports of progress.
+const countedTogether = 256
+
+// addAll counts rows on one goroutine, and reports how many. Progress may be nil.
+func (g *groups) addAll(rows iter.Seq2[[]kv.Value, error], progress kv.Progress) error {
+	done := int64(0)
 	for row, err := range rows {
+		if done++; done%countedTogether == 0 && progress != nil {
+			progress("rows", done, 0)
+		}
 		if err == nil {
 			err = g.tables[0].add(row)
 		}

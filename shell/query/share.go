@@ -7,24 +7,26 @@ import (
 	"slices"
 	"sort"
 	"sync"
+	"sync/atomic"
 
 	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/bitset"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // A surroundings computes what a statement asks of the nodes around nodes. Any number of goroutines may ask. Of the
-// memory, the labels take a quarter at most, and the nodes around one node another.
+// memory, the labels take a quarter at most, and the nodes around one node another. A goroutine has a bit for each node
+// of the store beside that.
 type surroundings struct {
 	ctx    context.Context // of the statement: values are computed while its rows are read
 	tx     *kv.Tx
 	memory int64
 
-	mu     sync.Mutex // of what follows
-	ball   ops.Ball
-	labels []kv.Class // of all nodes; nil while few were asked for, or if memory does not hold them
-	singly int        // labels that were read one by one
-	number map[string]kv.Class
+	asked   atomic.Int64 // labels that were read one by one
+	labels  func() ([]kv.Class, error)
+	blocks  func() ([]kv.Range, error)
+	classes func() map[string]kv.Class // by name
+	walkers sync.Pool                  // of *walker
 }
 
 // leastSurroundings is memory that surroundings may take whatever the budget.
@@ -34,25 +36,43 @@ func newSurroundings(ctx context.Context, tx *kv.Tx, memory int64) *surroundings
 	if memory == 0 {
 		memory = defaultNeighborBytes
 	}
-	return &surroundings{ctx: ctx, tx: tx, memory: max(memory, leastSurroundings), ball: ops.Ball{Graph: &lists{tx: tx}}}
+	s := &surroundings{ctx: ctx, tx: tx, memory: max(memory, leastSurroundings), blocks: sync.OnceValues(tx.AdjacencyBlocks)}
+	s.labels = sync.OnceValues(func() ([]kv.Class, error) {
+		labels := make([]kv.Class, tx.NumNodes())
+		return labels, tx.ReadClasses(kv.LabelColumn, kv.Range{End: kv.NodeID(len(labels))}, labels)
+	})
+	s.classes = sync.OnceValue(func() map[string]kv.Class {
+		classes := map[string]kv.Class{}
+		for k, name := range tx.Classes() {
+			classes[name] = kv.Class(k)
+		}
+		return classes
+	})
+	s.walkers.New = func() any { return &walker{seen: bitset.New[kv.NodeID](tx.NumNodes())} }
+	return s
 }
 
 // shareOf returns the share, among the labelled nodes within some hops of a node, of those that have a label: the one
 // that of returns. It is null if of returns null, or if no node there has a label.
 func (s *surroundings) shareOf(of func(v kv.NodeID) (label kv.Value, err error), hops int) func(v kv.NodeID) (kv.Value, error) {
 	return func(v kv.NodeID) (kv.Value, error) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
 		label, err := of(v)
 		if err != nil || label.IsNull() {
 			return kv.Value{}, err
 		}
-		wanted, known := s.class(label.Str())
-		same, labelled := 0, 0
-		walked := s.each(v, hops, func(u kv.NodeID) bool {
-			var class kv.Class
-			if class, err = s.label(u); err != nil {
-				return false
+		wanted, known := s.classes()[label.Str()]
+		labels, err := s.allLabels()
+		if err != nil {
+			return kv.Value{}, err
+		}
+		same, labelled := int64(0), int64(0)
+		for u, err := range s.around(v, hops) {
+			class := kv.NoClass
+			if err == nil {
+				class, err = s.label(labels, u)
+			}
+			if err != nil {
+				return kv.Value{}, err
 			}
 			if class != kv.NoClass {
 				labelled++
@@ -60,100 +80,82 @@ func (s *surroundings) shareOf(of func(v kv.NodeID) (label kv.Value, err error),
 			if known && class == wanted {
 				same++
 			}
-			return true
-		})
-		if err == nil {
-			err = walked
 		}
-		return ratio(int64(same), int64(labelled)), err
+		return ratio(same, labelled), nil
 	}
 }
 
 // ownLabel is the label of a node.
 func (s *surroundings) ownLabel(v kv.NodeID) (kv.Value, error) {
-	class, err := s.label(v)
+	labels, err := s.allLabels()
+	if err != nil {
+		return kv.Value{}, err
+	}
+	class, err := s.label(labels, v)
 	if err != nil || class == kv.NoClass {
 		return kv.Value{}, err
 	}
 	return kv.ValueOf(s.tx.Classes()[class]), nil
 }
 
-// each calls visit for the nodes within some hops of a node, until it returns false.
-func (s *surroundings) each(v kv.NodeID, hops int, visit func(u kv.NodeID) bool) error {
-	most, count := max(1, s.memory/4/bytesPerNeighbor), int64(0)
-	err := s.ball.Each(s.ctx, v, hops, func(u kv.NodeID, _ int) bool {
-		count++
-		return (hops == 1 || count <= most) && visit(u)
-	})
-	if err == nil && hops > 1 && count > most {
-		id, wrong := s.tx.ID(v)
-		if wrong != nil {
-			return wrong
-		}
-		err = fmt.Errorf("more than %d nodes within %d hops of node %s: ask for fewer hops, or give more --memory", most, hops, id)
-	}
-	return err
-}
-
-// class finds the number of a class.
-func (s *surroundings) class(name string) (class kv.Class, known bool) {
-	if s.number == nil {
-		s.number = map[string]kv.Class{}
-		for k, name := range s.tx.Classes() {
-			s.number[name] = kv.Class(k)
-		}
-	}
-	class, known = s.number[name]
-	return class, known
-}
-
 // readAllShare is the share of the nodes, as a divisor, from which on all labels are read, rather than one by one.
 const readAllShare = 64
 
-// label is the label of a node.
-func (s *surroundings) label(v kv.NodeID) (kv.Class, error) {
-	if s.labels != nil {
-		return s.labels[v], nil
+// allLabels are the labels of all nodes, nil while few were asked for, or if memory does not hold them.
+func (s *surroundings) allLabels() ([]kv.Class, error) {
+	n := int64(s.tx.NumNodes())
+	if s.asked.Load() <= n/readAllShare || n*4 > s.memory/4 {
+		return nil, nil
 	}
-	if s.singly++; s.singly > s.tx.NumNodes()/readAllShare && int64(s.tx.NumNodes())*4 <= s.memory/4 {
-		s.labels = make([]kv.Class, s.tx.NumNodes())
-		if err := s.tx.ReadClasses(kv.LabelColumn, kv.Range{End: kv.NodeID(s.tx.NumNodes())}, s.labels); err != nil {
-			s.labels = nil
-			return kv.NoClass, err
-		}
-		return s.labels[v], nil
+	return s.labels()
+}
+
+// label is the label of a node. Labels are allLabels.
+func (s *surroundings) label(labels []kv.Class, v kv.NodeID) (kv.Class, error) {
+	if labels != nil {
+		return labels[v], nil
 	}
+	s.asked.Add(1)
 	return s.tx.Label(v)
 }
 
-// A lists reads lists of neighbours. From some nodes of a block on, it decodes the block: then the next lists cost
-// little.
-type lists struct {
-	tx     *kv.Tx
-	blocks []kv.Range
+// A walker visits the nodes around one node after another, on one goroutine at a time.
+type walker struct {
+	near []kv.NodeID // the nodes around, the nearest first
+	seen kv.NodeSet  // the same
+
 	block  kv.Adjacency // the last one that was decoded
-	last   int          // the block that lists were read of one by one
+	last   kv.Range     // the block that lists were read of one by one
 	singly int          // how many
 }
 
-// manySingly is how many lists of a block are read one by one, before the block is decoded.
+// manySingly is how many lists of a block are read one by one, before the block is decoded: then the next lists cost
+// little.
 const manySingly = 4
 
-// Neighbors yields the neighbours of v, ascending. The next call must wait for its end.
-func (l *lists) Neighbors(v kv.NodeID) iter.Seq2[kv.NodeID, error] {
+// neighbors yields the neighbours of a node.
+func (w *walker) neighbors(s *surroundings, v kv.NodeID) iter.Seq2[kv.NodeID, error] {
 	return func(yield func(kv.NodeID, error) bool) {
-		if v < l.block.First || v >= l.block.End {
-			decoded, err := l.decode(v)
+		if v < w.block.First || v >= w.block.End {
+			blocks, err := s.blocks()
 			if err != nil {
 				yield(0, err)
 				return
 			}
-			if !decoded {
-				l.tx.Neighbors(v)(yield)
+			block := blocks[sort.Search(len(blocks), func(i int) bool { return blocks[i].End > v })]
+			if block != w.last {
+				w.last, w.singly = block, 0
+			}
+			if w.singly++; w.singly <= manySingly || block.Len() == 1 {
+				s.tx.Neighbors(v)(yield)
+				return
+			}
+			if err := s.tx.ReadAdjacency(block, &w.block); err != nil {
+				yield(0, err)
 				return
 			}
 		}
-		for _, u := range l.block.Of(v) {
+		for _, u := range w.block.Of(v) {
 			if !yield(u, nil) {
 				return
 			}
@@ -161,22 +163,53 @@ func (l *lists) Neighbors(v kv.NodeID) iter.Seq2[kv.NodeID, error] {
 	}
 }
 
-// decode decodes the block of v, if it was asked for often. A node with a block of its own is read as a stream: its
-// list may be long.
-func (l *lists) decode(v kv.NodeID) (decoded bool, err error) {
-	if l.blocks == nil {
-		if l.blocks, err = l.tx.AdjacencyBlocks(); err != nil {
-			return false, err
+// stepsTogether is how many steps a walk takes between two looks at its context.
+const stepsTogether = 256
+
+// around yields the nodes within some hops of a node, the nearest first. More than memory holds are an error, unless
+// they are neighbours.
+func (s *surroundings) around(v kv.NodeID, hops int) iter.Seq2[kv.NodeID, error] {
+	return func(yield func(kv.NodeID, error) bool) {
+		w := s.walkers.Get().(*walker)
+		defer s.walkers.Put(w)
+		defer func() { w.seen.RemoveAll(w.near) }()
+		w.near = append(w.near[:0], v)
+		w.seen.Add(v)
+		most, begin, steps := max(1, s.memory/4/bytesPerNeighbor), 0, 0
+		for range hops {
+			level := w.near[begin:]
+			begin = len(w.near)
+			slices.Sort(level)
+			for _, u := range level {
+				for x, err := range w.neighbors(s, u) {
+					if steps++; err == nil && steps%stepsTogether == 0 {
+						err = s.ctx.Err()
+					}
+					if err == nil && w.seen.Has(x) {
+						continue
+					}
+					if err == nil && hops > 1 {
+						w.seen.Add(x)
+						if w.near = append(w.near, x); int64(len(w.near)-1) > most {
+							err = s.tooMany(v, hops, most)
+						}
+					}
+					if !yield(x, err) || err != nil {
+						return
+					}
+				}
+			}
 		}
 	}
-	at := sort.Search(len(l.blocks), func(i int) bool { return l.blocks[i].End > v })
-	if at != l.last {
-		l.last, l.singly = at, 0
+}
+
+// tooMany is the error of a node with more nodes around it than memory holds.
+func (s *surroundings) tooMany(v kv.NodeID, hops int, most int64) error {
+	id, err := s.tx.ID(v)
+	if err != nil {
+		return err
 	}
-	if l.singly++; l.singly <= manySingly || l.blocks[at].Len() == 1 {
-		return false, nil
-	}
-	return true, l.tx.ReadAdjacency(l.blocks[at], &l.block)
+	return fmt.Errorf("more than %d nodes within %d hops of node %s: ask for fewer hops, or give more --memory", most, hops, id)
 }
 
 // around resolves a share of labels to a property that is computed.

@@ -66,12 +66,12 @@ func TestNeighborhoodsAreInterrupted(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		s := newSurroundings(ctx, tx, 0)
 		steps := 0
-		err := s.each(0, 2, func(kv.NodeID) bool {
+		var err error
+		for _, err = range s.around(1, 2) {
 			if steps++; steps == 300 {
 				cancel()
 			}
-			return true
-		})
+		}
 		if !errors.Is(err, context.Canceled) || steps > 1000 {
 			t.Errorf("a walk: got %v after %d steps, want %v soon after 300", err, steps, context.Canceled)
 		}
