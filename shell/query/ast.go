@@ -128,7 +128,7 @@ type clauses struct {
 	where    *expression
 	sample   *sample
 	groupBy  []name
-	totals   []total
+	totals   []name
 	order    []orderTerm
 	limit    *literal
 	returned *returned
@@ -149,19 +149,14 @@ type orderTerm struct {
 	descending bool
 }
 
-// A total is one of totalFunctions of the values of a property.
-type total struct {
-	function string
-	of       name
-	pos      Pos
-}
-
-// A name is a property as it was written. That of a share of labels or a total is its spelling.
+// A name is a property as it was written. That of a share of labels or a total is its spelling. A total is one of
+// totalFunctions of the values of a property.
 type name struct {
-	text    string
-	pos     Pos
-	share   *share
-	isTotal bool
+	text     string
+	pos      Pos
+	share    *share
+	function string
+	of       *name
 }
 
 // A share is that of the nodes within some hops with one label: with the class, or else with the one that the property
@@ -199,14 +194,11 @@ const (
 )
 
 func (n name) String() string {
-	if n.share != nil || n.isTotal {
+	if n.share != nil || n.of != nil {
 		return n.text
 	}
 	return QuoteName(n.text)
 }
-
-// String is the total as the language has it, which names its column.
-func (t *total) String() string { return t.function + "(" + t.of.String() + ")" }
 
 func (l literal) String() string {
 	switch {

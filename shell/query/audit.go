@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,52 +14,34 @@ import (
 )
 
 // audit answers audit: a row about all labels, and one for each class of the draws that the rate rests on. Before that
-// it draws, if the statement says so.
+// it draws, if the statement says so: for a list that keeps a promise, or among all labels.
 func (q *query) audit(ctx context.Context, s *Statement) (r *Result, err error) {
-	draw := func() error { return nil }
+	most, p := cleaner.MostAuditDraws, cleaner.Promise{}
+	if s.promise != nil {
+		most = cleaner.MostListDraws
+		p, err = q.promise(s.promise)
+	}
+	size, wrong := q.whole(s.size, "the number of labels", 1, most, 0)
+	seed, failure := q.whole(s.seed, "the seed", 0, math.MaxInt32, DefaultSeed)
+	if err := cmp.Or(err, wrong, failure, q.checkArguments()); err != nil {
+		return nil, err
+	}
 	switch {
+	case !s.writes:
+		return q.auditTable(ctx, q.tx)
 	case s.promise != nil:
-		draw, err = q.drawList(ctx, s)
-	case s.size != nil:
-		draw, err = q.drawAudit(ctx, s)
-	}
-	if err == nil {
-		err = q.checkArguments()
-	}
-	if err == nil {
-		err = draw()
+		err = wording.AdviseList(cleaner.DrawList(ctx, q.store, p, size))
+	default:
+		err = wording.AdviseAudit(cleaner.DrawAudit(ctx, q.store, size, uint64(seed)))
 	}
 	if err != nil {
 		return nil, err
-	}
-	if q.store == nil {
-		return q.auditTable(ctx, q.tx)
 	}
 	err = q.store.View(func(tx *kv.Tx) (err error) { // after the draw
 		r, err = q.auditTable(ctx, tx)
 		return err
 	})
 	return r, err
-}
-
-// drawAudit resolves a draw among all labels.
-func (q *query) drawAudit(ctx context.Context, s *Statement) (draw func() error, err error) {
-	size, err := q.whole(s.size, "the number of labels", 1, cleaner.MostAuditDraws, 0)
-	if err != nil {
-		return nil, err
-	}
-	seed, err := q.whole(s.seed, "the seed", 0, math.MaxInt32, DefaultSeed)
-	return func() error { return wording.AdviseAudit(cleaner.DrawAudit(ctx, q.store, size, uint64(seed))) }, err
-}
-
-// drawList resolves a draw for a list that keeps a promise.
-func (q *query) drawList(ctx context.Context, s *Statement) (draw func() error, err error) {
-	p, err := q.promise(s.promise)
-	if err != nil {
-		return nil, err
-	}
-	size, err := q.whole(s.size, "the number of labels", 1, cleaner.MostListDraws, 0)
-	return func() error { return wording.AdviseList(cleaner.DrawList(ctx, q.store, p, size)) }, err
 }
 
 // LastAudit is where the audit of a store stands, nil before the first draw.

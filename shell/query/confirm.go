@@ -46,10 +46,7 @@ func (q *query) targets(ctx context.Context, nodes nodeSequence) (iter.Seq2[targ
 			t := target{node: read[0], id: values[0].String(), score: values[1]}
 			read = read[1:]
 			t.shown = decide.View{Label: values[2].Str(), Suggestion: values[3].Str(), Run: values[5].Int(), Disputed: values[6].Bool()}
-			if !values[4].IsNull() {
-				t.shown.Decision, err = decide.ParseKind(values[4].Str())
-			}
-			if err != nil {
+			if t.shown.Decision, err = decide.ParseColumn(values[4]); err != nil {
 				err = fmt.Errorf("node %s: %w", t.id, err)
 			}
 			if !yield(t, err) || err != nil {

@@ -30,21 +30,13 @@ func (q *query) count(ctx context.Context, s *Statement) (*Result, error) {
 	return NewTable([]ColumnInfo{countColumn}, [][]kv.Value{{kv.ValueOf(n)}}), err
 }
 
-// countGroups counts the nodes of a plan in groups: those of whole blocks on several goroutines, unless the store does
-// not have the values.
+// countGroups counts the nodes of a plan in groups: those of whole blocks on several goroutines.
 func (q *query) countGroups(ctx context.Context, s *Statement, plan *index.Plan) (*Result, error) {
 	asked, err := q.grouping(s.clauses)
 	if err != nil {
 		return nil, err
 	}
-	if !slices.ContainsFunc(asked.read, func(name string) bool { return q.computed[name].At != nil }) {
-		return q.grouped(asked, plan.Workers(), func(g *groups) error { return g.addBlocks(ctx, q.tx, plan, asked.read) }), nil
-	}
-	f, err := q.fetcher(asked.read)
-	if err != nil {
-		return nil, err
-	}
-	return q.grouped(asked, 1, func(g *groups) error { return g.addAll(f.rows(ctx, plan.Unordered(ctx)), q.Progress) }), nil
+	return q.grouped(asked, plan.Workers(), func(g *groups) error { return g.addBlocks(ctx, q, plan, asked.read) }), nil
 }
 
 // countHistory answers a count of the history.
@@ -59,7 +51,7 @@ func (q *query) countHistory(ctx context.Context, s *Statement) (*Result, error)
 		return nil, err
 	}
 	rows := find.answer(q.columns, q.historyRows(ctx, kv.NoNode), 0).rows
-	return q.grouped(asked, 1, func(g *groups) error { return g.addAll(rows, q.Progress) }), nil
+	return q.grouped(asked, 1, func(g *groups) error { return g.addAll(rows) }), nil
 }
 
 // grouped is the Result of groups, whose rows add counts once the Result is read.
@@ -108,7 +100,7 @@ func (q *query) grouping(c clauses) (*grouping, error) {
 		if err != nil {
 			return nil, err
 		}
-		column := ColumnInfo{Name: t.String(), Kind: of.kind()}
+		column := ColumnInfo{Name: t.text, Kind: of.kind()}
 		if slices.Contains(g.columns, column) {
 			return nil, &ResolveError{Pos: t.pos, Msg: column.Name + " is returned twice"}
 		}
@@ -134,8 +126,8 @@ func (q *query) grouping(c clauses) (*grouping, error) {
 }
 
 // tally resolves a total, and adds its property to those that are read.
-func (q *query) tally(t total, g *grouping) (tallyOf, error) {
-	column, err := q.property(t.of)
+func (q *query) tally(t name, g *grouping) (tallyOf, error) {
+	column, err := q.property(*t.of)
 	if err != nil {
 		return tallyOf{}, err
 	}

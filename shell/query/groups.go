@@ -29,7 +29,8 @@ type groups struct {
 	by      int // how many values a row begins with that name its group
 	tallies []tallyOf
 	tables  []*groupTable // one for each goroutine that counts, or one for all
-	shared  sync.Mutex    // of one for all
+	shared  sync.Mutex    // of one for all, and of counted
+	counted int64         // rows
 }
 
 // A groupTable has the groups of the rows that one goroutine counts.
@@ -74,16 +75,9 @@ func newGroups(asked *grouping, memory int64, workers int) *groups {
 	return g
 }
 
-// countedTogether is how many rows are counted between two reports of progress.
-const countedTogether = 256
-
-// addAll counts rows on one goroutine, and reports how many. Progress may be nil.
-func (g *groups) addAll(rows iter.Seq2[[]kv.Value, error], progress kv.Progress) error {
-	done := int64(0)
+// addAll counts rows on one goroutine.
+func (g *groups) addAll(rows iter.Seq2[[]kv.Value, error]) error {
 	for row, err := range rows {
-		if done++; done%countedTogether == 0 && progress != nil {
-			progress("rows", done, 0)
-		}
 		if err == nil {
 			err = g.tables[0].add(row)
 		}
@@ -96,29 +90,31 @@ func (g *groups) addAll(rows iter.Seq2[[]kv.Value, error], progress kv.Progress)
 
 // addBlocks counts the nodes that a plan finds, on as many goroutines as the plan has. Each has a table of its own, or
 // all share one. Read are the properties of a row.
-func (g *groups) addBlocks(ctx context.Context, tx *kv.Tx, plan *index.Plan, read []string) error {
-	columns := make([][]*kv.ColumnReader, plan.Workers()) // nil for a property that the store does not hold
+func (g *groups) addBlocks(ctx context.Context, q *query, plan *index.Plan, read []string) error {
+	columns := make([][]func(v kv.NodeID) (kv.Value, error), plan.Workers()) // nil for a property that the store does not hold
 	return plan.Blocks(ctx, func(worker int, nodes []kv.NodeID) error {
 		if columns[worker] == nil {
-			columns[worker] = make([]*kv.ColumnReader, len(read))
+			columns[worker] = make([]func(v kv.NodeID) (kv.Value, error), len(read))
 			for i, name := range read {
-				if _, stored := tx.Column(name); !stored {
+				columns[worker][i] = q.computed[name].At
+				if _, stored := q.tx.Column(name); !stored {
 					continue
 				}
-				var err error
-				if columns[worker][i], err = tx.Reader(name); err != nil {
+				column, err := q.tx.Reader(name)
+				if err != nil {
 					return fmt.Errorf("property %s: %w", name, err)
 				}
+				columns[worker][i] = column.At
 			}
 		}
 		row := make([]kv.Value, len(read))
 		for _, v := range nodes {
-			for i, column := range columns[worker] {
-				if column == nil {
+			for i, at := range columns[worker] {
+				if at == nil {
 					continue
 				}
 				var err error
-				if row[i], err = column.At(v); err != nil {
+				if row[i], err = at(v); err != nil {
 					return fmt.Errorf("property %s: %w", read[i], err)
 				}
 			}
@@ -126,8 +122,20 @@ func (g *groups) addBlocks(ctx context.Context, tx *kv.Tx, plan *index.Plan, rea
 				return err
 			}
 		}
+		g.tell(q.Progress, len(nodes))
 		return nil
 	})
+}
+
+// tell reports that more rows were counted. Progress may be nil.
+func (g *groups) tell(progress kv.Progress, more int) {
+	if progress == nil {
+		return
+	}
+	g.shared.Lock()
+	defer g.shared.Unlock()
+	g.counted += int64(more)
+	progress("rows", g.counted, 0)
 }
 
 // add counts a row of a goroutine.

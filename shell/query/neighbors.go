@@ -3,7 +3,6 @@ package query
 import (
 	"context"
 	"fmt"
-	"iter"
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -61,15 +60,31 @@ func (q *query) neighbors(ctx context.Context, s *Statement) (*Result, error) {
 	if truncated && !limited {
 		return nil, fmt.Errorf("more than %d nodes within %d hops: ask for fewer hops, or give more --memory", most, hops)
 	}
-	edges, err := q.edges(ctx, v, levels[1:])
+	edges, err := q.edges(ctx, v, levels)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := q.neighborRows(ctx, levels[1:], edges, find.read)
+	columns := slices.DeleteFunc(slices.Clone(find.read), func(c ColumnInfo) bool { return slices.Contains(q.columns, c) })
+	f, err := q.fetcher(columnNames(columns))
 	if err != nil {
 		return nil, err
 	}
-	return find.answer(find.read, rows, q.MemoryBudget), nil
+	rows := func(yield func([]kv.Value, error) bool) {
+		for hop := 1; hop < len(levels); hop++ {
+			next := 0
+			for values, err := range f.rows(ctx, eachNode(levels[hop])) {
+				row := make([]kv.Value, len(q.columns))
+				if row[0] = kv.ValueOf(hop); hop == 1 && edges != nil {
+					copy(row[1:], edges[next])
+					next++
+				}
+				if !yield(append(row, values...), err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+	return find.answer(slices.Concat(q.columns, columns), rows, q.MemoryBudget), nil
 }
 
 // edgeColumns are the properties that the graph has of edges to neighbours.
@@ -86,26 +101,18 @@ func edgeColumns(tx *kv.Tx) []ColumnInfo {
 	}
 }
 
-// neighborEdges has the values of edgeColumns of the neighbours at one hop; nodes further away have nulls.
-type neighborEdges map[kv.NodeID][]kv.Value
-
-// edges reads the directions and weights, those that the graph has, of the edges to the neighbours in levels.
-func (q *query) edges(ctx context.Context, v kv.NodeID, levels [][]kv.NodeID) (neighborEdges, error) {
+// edges reads the values of edgeColumns, if there are any, of the neighbours in levels[1]: these are the first ones.
+func (q *query) edges(ctx context.Context, v kv.NodeID, levels [][]kv.NodeID) (edges [][]kv.Value, err error) {
 	directed, weighted := q.tx.Shape().Directed, q.tx.Shape().Weighted
-	if len(levels) == 0 || !directed && !weighted {
+	if len(levels) == 1 || !directed && !weighted {
 		return nil, nil
 	}
-	e := make(neighborEdges, len(levels[0]))
-	seen, last := 0, levels[0][len(levels[0])-1]
 	for a, err := range q.tx.Undirected().Arcs(v) {
 		if err != nil {
-			return e, err
+			return nil, err
 		}
-		if seen++; seen%checkEvery == 0 && ctx.Err() != nil {
-			return e, ctx.Err()
-		}
-		if a.Neighbor > last { // a limit left the others out
-			break
+		if len(edges)%checkEvery == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
 		var values []kv.Value
 		if directed {
@@ -117,9 +124,11 @@ func (q *query) edges(ctx context.Context, v kv.NodeID, levels [][]kv.NodeID) (n
 		if directed && weighted {
 			values = append(values, arcWeight(a.In))
 		}
-		e[a.Neighbor] = values
+		if edges = append(edges, values); len(edges) == len(levels[1]) {
+			break
+		}
 	}
-	return e, nil
+	return edges, nil
 }
 
 func arcDirection(a kv.Arc) string {
@@ -138,45 +147,4 @@ func arcWeight(w float32) kv.Value {
 		return kv.Value{}
 	}
 	return kv.ValueOf(float64(w))
-}
-
-// neighborRows yields the values in columns of the nodes of each level.
-func (q *query) neighborRows(ctx context.Context, levels [][]kv.NodeID, edges neighborEdges, columns []ColumnInfo) (iter.Seq2[[]kv.Value, error], error) {
-	var names []string                  // properties of the nodes
-	places := make([]int, len(columns)) // of the edge columns from 0 on, the hop −1
-	for i, c := range columns {
-		if places[i] = slices.Index(q.columns, c) - 1; places[i] < -1 {
-			names = append(names, c.Name)
-		}
-	}
-	f, err := q.fetcher(names)
-	if err != nil {
-		return nil, err
-	}
-	return func(yield func([]kv.Value, error) bool) {
-		for i, level := range levels {
-			next := 0
-			for values, err := range f.rows(ctx, eachNode(level)) {
-				if err != nil {
-					yield(nil, err)
-					return
-				}
-				row, of := make([]kv.Value, len(columns)), edges[level[next]]
-				for c, place := range places {
-					switch {
-					case place == -1:
-						row[c] = kv.ValueOf(int64(i + 1))
-					case place < -1:
-						row[c], values = values[0], values[1:]
-					case of != nil:
-						row[c] = of[place]
-					}
-				}
-				if !yield(row, nil) {
-					return
-				}
-				next++
-			}
-		}
-	}, nil
 }

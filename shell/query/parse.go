@@ -130,8 +130,7 @@ func (p *parser) returned() *returned {
 // orderTerm = ( figure | total ) [ "asc" | "desc" ] . Totals are of groups.
 func (p *parser) orderTerm(ofGroups bool) (term orderTerm) {
 	if ofGroups && p.atFunction(totalFunctions...) {
-		t := p.total()
-		term.by = name{text: t.String(), pos: t.pos, isTotal: true}
+		term.by = p.total()
 	} else {
 		term.by = p.figure()
 	}
@@ -144,13 +143,13 @@ func (p *parser) orderTerm(ofGroups bool) (term orderTerm) {
 var totalFunctions = []string{"min", "max", "avg", "sum"}
 
 // total = ( "min" | "max" | "avg" | "sum" ) "(" figure ")" .
-func (p *parser) total() (t total) {
-	t.pos = p.current.pos
-	t.function = p.oneOf(totalFunctions...)
+func (p *parser) total() name {
+	at := p.current.pos
+	function := p.oneOf(totalFunctions...)
 	p.expect("(")
-	t.of = p.figure()
+	of := p.figure()
 	p.expect(")")
-	return t
+	return name{text: function + "(" + of.String() + ")", pos: at, function: function, of: &of}
 }
 
 // count = "count" rows { where | group | totals | order | limit } . The last two follow group.

@@ -82,8 +82,8 @@ func spellClauses(c clauses) (text string) {
 	if c.groupBy != nil {
 		text += " group by " + join(c.groupBy)
 	}
-	for i, t := range c.totals {
-		text += []string{" return ", ", "}[min(i, 1)] + t.String()
+	if c.totals != nil {
+		text += " return " + join(c.totals)
 	}
 	for i, term := range c.order {
 		text += []string{" order by ", ", "}[min(i, 1)] + term.by.String() + map[bool]string{true: " desc"}[term.descending]

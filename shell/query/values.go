@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"strings"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -91,16 +92,7 @@ func describe(v kv.Value) string {
 	}
 }
 
-func joinNames(names []string) string {
-	list := ""
-	for i, n := range names {
-		if i > 0 {
-			list += ", "
-		}
-		list += QuoteName(n)
-	}
-	return list
-}
+func joinNames(names []string) string { return strings.Join(rowsFrom(names, QuoteName), ", ") }
 
 // arguments turns Go values into the values of $1, $2 ….
 func arguments(args []any) ([]kv.Value, error) {
