@@ -2,7 +2,7 @@
 // propagation, the diagonals of its powers, neighbourhoods. It reads adjacency block by block through Graph, and knows
 // nothing of what its columns mean. Package block does the same where no process holds the whole graph.
 //
-// There are two doors. Degrees, Propagate and ComputeDiagonals compute something of all nodes. OperatorRows, Ball and
+// There are two doors. Degrees, Propagate and ComputeDiagonals compute something of all nodes. OperatorRows and
 // Neighborhood walk around one node.
 //
 // n is the number of nodes, m of undirected edges, c of columns, K of hops.

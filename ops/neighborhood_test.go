@@ -8,7 +8,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -83,33 +82,5 @@ func TestNeighborhoodErrors(t *testing.T) {
 	cancel()
 	if _, _, err := Neighborhood(ctx, g, 0, 1, 0); err != context.Canceled {
 		t.Errorf("cancelled: got error %v, want %v", err, context.Canceled)
-	}
-}
-
-// TestBallIsReused holds that a Ball visits what a new one does, whatever it visited before, until it is told to stop.
-func TestBallIsReused(t *testing.T) {
-	for seed := range uint64(30) {
-		g := awkwardGraph(rand.New(rand.NewPCG(seed, 0)))
-		reused := &Ball{Graph: g}
-		for v := range g.lists {
-			for hops := range 4 {
-				levels, _, err := Neighborhood(context.Background(), g, kv.NodeID(v), hops, 0)
-				must.Do(t, err)
-				want := len(slices.Concat(levels...)) - 1
-				for _, most := range []int{want, want / 2} {
-					var got []kv.NodeID
-					err = reused.Each(context.Background(), kv.NodeID(v), hops, func(u kv.NodeID, hop int) bool {
-						if !slices.Contains(levels[hop], u) {
-							t.Fatalf("seed %d, node %d: %d is no node at %d hops", seed, v, u, hop)
-						}
-						got = append(got, u)
-						return len(got) < most
-					})
-					if slices.Sort(got); err != nil || len(slices.Compact(got)) != max(most, min(1, want)) {
-						t.Fatalf("seed %d, node %d, %d hops: got %v, %v, want %d of %v", seed, v, hops, got, err, most, levels)
-					}
-				}
-			}
-		}
 	}
 }

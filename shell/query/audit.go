@@ -61,8 +61,8 @@ func (q *query) auditTable(ctx context.Context, tx *kv.Tx) (*Result, error) {
 	if a == nil {
 		return nil, errors.New("audit: nothing is drawn yet; audit draw 50 draws labels to look at")
 	}
-	if q.notices = append(q.notices, wording.Audit(a, "audit draw")...); a.Behind {
-		q.notices = append(q.notices, wording.Behind)
+	if q.note(wording.Audit(a, "audit draw")...); a.Behind {
+		q.note(wording.Behind)
 	}
 	columns := []ColumnInfo{
 		{"class", kv.KindString}, {"right", kv.KindInt}, {"wrong", kv.KindInt},
@@ -133,7 +133,7 @@ func (q *query) promised(ctx context.Context, asked *promise, c clauses) (index.
 	if p.Kind == cleaner.ListSuspects {
 		told += "; those that are decided are not listed again"
 	}
-	q.notices = append(q.notices, told)
+	q.note(told)
 	nodes, err := l.Nodes(q.tx)
 	if err != nil {
 		return nil, err

@@ -36,7 +36,8 @@ func (q *query) countGroups(ctx context.Context, s *Statement, plan *index.Plan)
 	if err != nil {
 		return nil, err
 	}
-	return q.grouped(asked, plan.Workers(), func(g *groups) error { return g.addBlocks(ctx, q, plan, asked.read) }), nil
+	f, err := q.fetcher(asked.read)
+	return q.grouped(asked, plan.Workers(), func(g *groups) error { return g.addBlocks(ctx, plan, f, q.Progress) }), err
 }
 
 // countHistory answers a count of the history.

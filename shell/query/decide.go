@@ -69,20 +69,20 @@ func (q *query) decide(ctx context.Context, s *Statement) (*Result, error) {
 		return nil, undecided(err)
 	}
 	if entries.Len() > 0 {
-		q.notices = append(q.notices, wording.Nodes(entries.Len())+" "+wording.Decided(s.kind)+": undo takes it back")
+		q.note(wording.Nodes(entries.Len())+" "+wording.Decided(s.kind)+": undo takes it back")
 	} else {
-		q.notices = append(q.notices, "nothing is decided: the condition finds no node")
+		q.note("nothing is decided: the condition finds no node")
 	}
 	if s.where != nil && !s.all && (q.asksScore || entries.Len() == 0) {
 		run, err := q.newestRun()
 		if err != nil {
 			return nil, err
 		}
-		q.notices = append(q.notices, fmt.Sprintf(
+		q.note(fmt.Sprintf(
 			"a condition takes suspects above the threshold %.4g only; with all where, it takes other nodes too", run.Threshold))
 	}
 	if entries.Disputed > 0 {
-		q.notices = append(q.notices, wording.Disputed(entries.Disputed))
+		q.note(wording.Disputed(entries.Disputed))
 	}
 	r := q.entriesTable(ctx, entries, decisionColumns)
 	r.entries = entries
@@ -273,7 +273,7 @@ func (q *query) undo(ctx context.Context, _ *Statement) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.notices = append(q.notices, "taken back: 1 step, "+wording.Count(entries.Len(), "decision", "decisions"))
+	q.note("taken back: 1 step, "+wording.Count(entries.Len(), "decision", "decisions"))
 	r := q.entriesTable(ctx, entries, []string{"id", "decision", "from", "to", "undoes"})
 	r.entries = entries
 	return r, nil

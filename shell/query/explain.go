@@ -29,9 +29,7 @@ func (q *query) explain(ctx context.Context, s *Statement) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.Incomplete != "" {
-		q.notices = append(q.notices, e.Incomplete)
-	}
+	q.note(e.Incomplete)
 	q.showsScores = e.Run != 0
 	return sectionsOf(explanationSections(e, q.tx.Shape().IntegerIDs)), nil
 }

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -29,12 +30,12 @@ const checkEvery = 4096
 // A Fetcher reads properties of nodes.
 type Fetcher struct {
 	tx       *kv.Tx
-	names    []string                              // of the properties
-	computed []func(v kv.NodeID) (kv.Value, error) // nil for a property that is not computed
-	readers  []*rowReader                          // one for each goroutine, made when first needed
-	workers  int                                   // that read; zero means GOMAXPROCS
-	memory   int64                                 // bytes, of which batches take a share
-	most     int                                   // nodes that come; zero or less if that is not known
+	names    []string                  // of the properties
+	computed map[string]index.Computed // those that are not stored
+	readers  []*rowReader              // one for each goroutine, made when first needed
+	workers  int                       // that read; zero means GOMAXPROCS
+	memory   int64                     // bytes, of which batches take a share
+	most     int                       // nodes that come; zero or less if that is not known
 
 	plan   *index.Plan            // that finds the nodes, and knows some properties of them; may be nil
 	walked string                 // the property in whose order the plan walks
@@ -43,8 +44,8 @@ type Fetcher struct {
 
 // A rowReader reads the properties of nodes on one goroutine.
 type rowReader struct {
-	values []func(v kv.NodeID) (kv.Value, error) // nil for id, and for a property that the store does not hold
-	file   *kv.Places                            // nil without id
+	values []func(v kv.NodeID) (kv.Value, error) // nil for a property that the store does not hold
+	places *kv.Places                            // of ids; nil without id
 }
 
 // sideBySide is from how many nodes on the columns are read by several goroutines.
@@ -53,8 +54,17 @@ const sideBySide = 64
 // NewFetcher returns a Fetcher of properties, which are null if the store does not hold them. Workers is how many
 // goroutines may read; 0 means GOMAXPROCS.
 func NewFetcher(tx *kv.Tx, names []string, workers int) (*Fetcher, error) {
-	f := &Fetcher{tx: tx, names: names, computed: make([]func(kv.NodeID) (kv.Value, error), len(names)), workers: workers}
-	f.readers = make([]*rowReader, parallel.Workers(workers))
+	f := &Fetcher{tx: tx, names: names, workers: workers, readers: make([]*rowReader, parallel.Workers(workers))}
+	_, err := f.reader(0)
+	return f, err
+}
+
+// fetcher returns a Fetcher of properties, stored or computed.
+func (q *query) fetcher(names []string) (*Fetcher, error) {
+	f := &Fetcher{
+		tx: q.tx, names: names, computed: q.computed, workers: q.Workers, readers: make([]*rowReader, parallel.Workers(q.Workers)),
+		memory: cmp.Or(q.MemoryBudget, defaultSortBytes),
+	}
 	_, err := f.reader(0)
 	return f, err
 }
@@ -66,45 +76,21 @@ func (f *Fetcher) reader(worker int) (*rowReader, error) {
 	}
 	r := &rowReader{values: make([]func(kv.NodeID) (kv.Value, error), len(f.names))}
 	for i, name := range f.names {
-		if f.computed[i] != nil {
-			r.values[i] = f.computed[i]
-			continue
-		}
 		if _, stored := f.tx.Column(name); !stored {
+			r.values[i] = f.computed[name].At
 			continue
 		}
-		var err error
-		if name == "id" {
-			r.file, err = f.tx.Places()
-		} else {
-			var column *kv.ColumnReader
-			if column, err = f.tx.Reader(name); err == nil {
-				r.values[i] = column.At
-			}
+		column, err := f.tx.Reader(name)
+		if err == nil && name == "id" {
+			r.places, err = f.tx.Places()
 		}
 		if err != nil {
 			return nil, fmt.Errorf("property %s: %w", name, err)
 		}
+		r.values[i] = column.At
 	}
 	f.readers[worker] = r
 	return r, nil
-}
-
-// fetcher returns a Fetcher of properties, stored or computed.
-func (q *query) fetcher(names []string) (*Fetcher, error) {
-	f, err := NewFetcher(q.tx, names, q.Workers)
-	if err != nil {
-		return nil, err
-	}
-	if f.memory = q.MemoryBudget; f.memory == 0 {
-		f.memory = defaultSortBytes
-	}
-	for i, name := range names {
-		if c, ok := q.computed[name]; ok {
-			f.computed[i], f.readers[0].values[i] = c.At, c.At
-		}
-	}
-	return f, nil
 }
 
 // goroutines is how many read the columns of so many nodes.
@@ -192,7 +178,7 @@ func (f *Fetcher) Fetch(ctx context.Context, nodes []kv.NodeID) ([][]kv.Value, e
 			rows[visit.row()] = together[k*len(f.names):][:len(f.names):len(f.names)]
 		}
 		for c, at := range r.values {
-			if at == nil {
+			if at == nil || c == idColumn && r.places != nil {
 				continue
 			}
 			for k, visit := range some {
@@ -206,7 +192,7 @@ func (f *Fetcher) Fetch(ctx context.Context, nodes []kv.NodeID) ([][]kv.Value, e
 				together[k*len(f.names)+c] = value
 			}
 		}
-		if idColumn < 0 {
+		if r.places == nil {
 			return nil
 		}
 		for k, visit := range some { // which is of a position from now on, unless the id is known
@@ -215,7 +201,7 @@ func (f *Fetcher) Fetch(ctx context.Context, nodes []kv.NodeID) ([][]kv.Value, e
 				rows[visit.row()][idColumn] = id
 				continue
 			}
-			position, err := r.file.Of(v)
+			position, err := r.places.Of(v)
 			if err != nil {
 				return fmt.Errorf("property id: %w", err)
 			}
@@ -223,7 +209,7 @@ func (f *Fetcher) Fetch(ctx context.Context, nodes []kv.NodeID) ([][]kv.Value, e
 		}
 		return nil
 	})
-	if err == nil && idColumn >= 0 {
+	if err == nil && f.readers[0].places != nil {
 		visits = slices.DeleteFunc(visits, func(v visit) bool { return !rows[v.row()][idColumn].IsNull() })
 		err = f.fetchIDs(ctx, nodes, rows, idColumn, visits)
 	}
@@ -247,7 +233,7 @@ func (f *Fetcher) walk(v kv.NodeID) {
 
 // known returns a column of a node if the plan knows it.
 func (f *Fetcher) known(v kv.NodeID, column int) (kv.Value, bool) {
-	if f.plan == nil || f.computed[column] != nil {
+	if f.plan == nil || f.computed[f.names[column]].At != nil {
 		return kv.Value{}, false
 	}
 	if value, ok := f.values[v]; ok && f.names[column] == f.walked {
@@ -274,14 +260,14 @@ func (f *Fetcher) fetchIDs(ctx context.Context, nodes []kv.NodeID, rows [][]kv.V
 	}
 	slices.Sort(visits)
 	if len(visits) <= lastBatch {
-		f.readers[0].file.WillRead(eachVisit[int](visits))
+		f.readers[0].places.WillRead(eachVisit[int](visits))
 	}
 	return f.share(ctx, visits, func(r *rowReader, some []visit) error {
 		for _, visit := range some {
 			if removed.Has(nodes[visit.row()]) {
 				continue
 			}
-			id, err := r.file.ID(int(visit.of()))
+			id, err := r.places.ID(int(visit.of()))
 			if err != nil {
 				return fmt.Errorf("property id: %w", err)
 			}

@@ -89,53 +89,35 @@ func (g *groups) addAll(rows iter.Seq2[[]kv.Value, error]) error {
 }
 
 // addBlocks counts the nodes that a plan finds, on as many goroutines as the plan has. Each has a table of its own, or
-// all share one. Read are the properties of a row.
-func (g *groups) addBlocks(ctx context.Context, q *query, plan *index.Plan, read []string) error {
-	columns := make([][]func(v kv.NodeID) (kv.Value, error), plan.Workers()) // nil for a property that the store does not hold
+// all share one. Progress may be nil.
+func (g *groups) addBlocks(ctx context.Context, plan *index.Plan, f *Fetcher, progress kv.Progress) error {
 	return plan.Blocks(ctx, func(worker int, nodes []kv.NodeID) error {
-		if columns[worker] == nil {
-			columns[worker] = make([]func(v kv.NodeID) (kv.Value, error), len(read))
-			for i, name := range read {
-				columns[worker][i] = q.computed[name].At
-				if _, stored := q.tx.Column(name); !stored {
-					continue
-				}
-				column, err := q.tx.Reader(name)
-				if err != nil {
-					return fmt.Errorf("property %s: %w", name, err)
-				}
-				columns[worker][i] = column.At
-			}
+		r, err := f.reader(worker)
+		if err != nil {
+			return err
 		}
-		row := make([]kv.Value, len(read))
+		row := make([]kv.Value, len(f.names))
 		for _, v := range nodes {
-			for i, at := range columns[worker] {
+			for i, at := range r.values {
 				if at == nil {
 					continue
 				}
-				var err error
 				if row[i], err = at(v); err != nil {
-					return fmt.Errorf("property %s: %w", read[i], err)
+					return fmt.Errorf("property %s: %w", f.names[i], err)
 				}
 			}
 			if err := g.add(worker, row); err != nil {
 				return err
 			}
 		}
-		g.tell(q.Progress, len(nodes))
+		if progress != nil {
+			g.shared.Lock()
+			defer g.shared.Unlock()
+			g.counted += int64(len(nodes))
+			progress("rows", g.counted, 0)
+		}
 		return nil
 	})
-}
-
-// tell reports that more rows were counted. Progress may be nil.
-func (g *groups) tell(progress kv.Progress, more int) {
-	if progress == nil {
-		return
-	}
-	g.shared.Lock()
-	defer g.shared.Unlock()
-	g.counted += int64(more)
-	progress("rows", g.counted, 0)
 }
 
 // add counts a row of a goroutine.

@@ -46,10 +46,19 @@ func (q *query) clean(ctx context.Context, s *Statement) (*Result, error) {
 	}
 	err = q.store.View(func(tx *kv.Tx) error {
 		audit, err := LastAudit(ctx, tx)
-		q.notices = append(q.notices, wording.HowMany(audit))
+		q.note(wording.HowMany(audit))
 		return err
 	})
 	return recordOf(runFields(run)), err
+}
+
+// note adds remarks to the answer, those that are not empty.
+func (r *resolver) note(remarks ...string) {
+	for _, remark := range remarks {
+		if remark != "" {
+			r.notices = append(r.notices, remark)
+		}
+	}
 }
 
 // remark tells people at once if it can, and with the answer otherwise.
@@ -58,7 +67,7 @@ func (q *query) remark(remark string) {
 		q.Notice(remark)
 		return
 	}
-	q.notices = append(q.notices, remark)
+	q.note(remark)
 }
 
 // runs answers runs.
@@ -69,7 +78,7 @@ func (q *query) runs(ctx context.Context, _ *Statement) (*Result, error) {
 	}
 	var rows [][]kv.Value
 	for _, run := range runs {
-		q.tellElsewhere(run)
+		q.note(wording.Elsewhere(run))
 		rows = append(rows, valuesOf(runFields(run)))
 	}
 	if len(runs) > 0 {
@@ -77,16 +86,9 @@ func (q *query) runs(ctx context.Context, _ *Statement) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		q.notices = append(q.notices, "estimated_rate is what the model estimates; "+wording.HowMany(audit))
+		q.note("estimated_rate is what the model estimates; "+wording.HowMany(audit))
 	}
 	return NewTable(columnsOf(runFields(&cleaner.Run{})), rows), nil
-}
-
-// tellElsewhere says so where a run was made elsewhere.
-func (q *query) tellElsewhere(run *cleaner.Run) {
-	if text := wording.Elsewhere(run); text != "" {
-		q.notices = append(q.notices, text)
-	}
 }
 
 // runFields are the fields about a run.
@@ -117,7 +119,7 @@ func (q *query) rescore(ctx context.Context, s *Statement) (*Result, error) {
 	if err != nil {
 		return nil, wording.AdviseRescore(err)
 	}
-	q.notices = append(q.notices, wording.Rescored(done)...)
+	q.note(wording.Rescored(done)...)
 	return recordOf(append([]field{
 		{"changed", kv.KindInt, kv.ValueOf(done.Changed)},
 		{"unpredicted", kv.KindInt, kv.ValueOf(done.Unpredicted)},
@@ -127,9 +129,7 @@ func (q *query) rescore(ctx context.Context, s *Statement) (*Result, error) {
 // rescoreDecided brings the scores around decisions up to date once they are made, if that is asked for.
 func (q *query) rescoreDecided(ctx context.Context) error {
 	said, err := RescoreDecided(ctx, q.store, q.Options)
-	if said != "" {
-		q.notices = append(q.notices, said)
-	}
+	q.note(said)
 	return err
 }
 

@@ -82,18 +82,18 @@ func (q *query) scoreFields(ctx context.Context) ([]field, error) {
 	}
 	if len(runs) > 0 {
 		contradicted = kv.ValueOf(runs[len(runs)-1].Contradicted)
-		q.notices = append(q.notices, wording.HowMany(audit))
+		q.note(wording.HowMany(audit))
 		run, err := LastRun(q.tx) // with its model
 		if err != nil {
 			return nil, err
 		}
-		q.tellElsewhere(run)
+		q.note(wording.Elsewhere(run))
 		count, err := cleaner.CountStale(ctx, q.tx, run, mostStaleStats)
 		switch {
 		case err != nil:
 			return nil, err
 		case count < 0:
-			q.notices = append(q.notices, wording.Stale(count, mostStaleStats))
+			q.note(wording.Stale(count, mostStaleStats))
 		default:
 			stale = kv.ValueOf(int64(count))
 		}
@@ -128,11 +128,9 @@ func (q *query) classes(ctx context.Context, _ *Statement) (*Result, error) {
 		return nil, err
 	}
 	if s.NoConfidence != "" {
-		q.notices = append(q.notices, "no self-confidence: "+s.NoConfidence)
+		q.note("no self-confidence: "+s.NoConfidence)
 	}
-	if warning := s.Warning(); warning != "" {
-		q.notices = append(q.notices, warning)
-	}
+	q.note(s.Warning())
 	rows := make([][]kv.Value, 0, len(s.Classes))
 	for _, i := range ClassOrder(q.tx.Classes()) {
 		c := s.Classes[i]

@@ -132,9 +132,7 @@ func (q *query) remarkStale(ctx context.Context) error {
 		return err
 	}
 	notice, err := wording.StaleScores(ctx, q.tx, run)
-	if notice != "" {
-		q.notices = append(q.notices, notice)
-	}
+	q.note(notice)
 	return err
 }
 
@@ -170,11 +168,11 @@ func (q *query) guaranteeTerms(ctx context.Context, g *guarantee, run *cleaner.R
 	summary := fmt.Sprintf("%s rate ≤ %g: N = %d scores, p = %.4g (%s), λ = %s", what, alpha, t.Scores, rate, from,
 		lambdaText)
 	if g.kind == "fpr" {
-		q.notices = append(q.notices, summary+": score above λ")
+		q.note(summary+": score above λ")
 		return []index.Predicate{index.Compare{Property: "score", Op: index.Gt, Value: kv.ValueOf(lambda)}}, nil
 	}
 	// λ bounds 1−score among scores above ½; see conformal.FalseNegatives.
-	q.notices = append(q.notices, fmt.Sprintf("%s: score of 1−λ = %s or more; scores of 0.5 or less are not covered",
+	q.note(fmt.Sprintf("%s: score of 1−λ = %s or more; scores of 0.5 or less are not covered",
 		summary, Exact(kv.ValueOf(1-lambda), kv.KindSingle)))
 	return []index.Predicate{
 		index.Compare{Property: "score", Op: index.Gt, Value: kv.ValueOf(0.5)},
