@@ -92,12 +92,12 @@ func ParsePromise(text string) (cleaner.Promise, error) {
 	if err != nil {
 		return cleaner.Promise{}, err
 	}
-	return newResolver(context.Background(), nil, Options{}, nil).promise(asked)
+	return newQuery(context.Background(), nil, Options{}, nil).promise(asked)
 }
 
 // promise resolves a promise.
-func (r *resolver) promise(asked *promise) (cleaner.Promise, error) {
-	share, err := r.share(*asked.share, "a share")
+func (q *query) promise(asked *promise) (cleaner.Promise, error) {
+	share, err := q.share(*asked.share, "a share")
 	if err == nil && (share < cleaner.LeastListShare || share > cleaner.MostListShare) {
 		err = &ResolveError{Pos: asked.share.pos, Msg: fmt.Sprintf("got %v for a share, want a number from %v to %v",
 			share, cleaner.LeastListShare, cleaner.MostListShare)}

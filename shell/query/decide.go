@@ -69,7 +69,7 @@ func (q *query) decide(ctx context.Context, s *Statement) (*Result, error) {
 		return nil, undecided(err)
 	}
 	if entries.Len() > 0 {
-		q.note(wording.Nodes(entries.Len())+" "+wording.Decided(s.kind)+": undo takes it back")
+		q.note(wording.Nodes(entries.Len()) + " " + wording.Decided(s.kind) + ": undo takes it back")
 	} else {
 		q.note("nothing is decided: the condition finds no node")
 	}
@@ -224,40 +224,28 @@ func (q *query) checkProviso(ctx context.Context, proviso *expression, nodes nod
 	if err != nil {
 		return q.locate(err)
 	}
+	names := append([]string{"id"}, index.Properties(condition)...)
+	f, err := q.fetcher(names)
+	if err != nil {
+		return err
+	}
 	var failure ConditionError
-	for v, err := range nodes(ctx) {
+	for row, err := range f.rows(ctx, nodes(ctx)) {
 		if err != nil {
 			return err
 		}
-		ok, err := holds(func(property string) (kv.Value, error) { return q.valueOf(v, property) })
+		ok, err := holds(func(property string) (kv.Value, error) { return row[slices.Index(names, property)], nil })
 		if err != nil {
 			return err
 		}
-		if ok {
-			continue
+		if !ok {
+			failure.IDs = append(failure.IDs, row[0].String())
 		}
-		id, err := q.tx.ID(v)
-		if err != nil {
-			return err
-		}
-		failure.IDs = append(failure.IDs, id)
 	}
 	if failure.IDs == nil {
 		return nil
 	}
 	return &failure
-}
-
-// valueOf is the value of a property of a node, null if the store has no such property.
-func (r *resolver) valueOf(v kv.NodeID, property string) (kv.Value, error) {
-	if c, ok := r.computed[property]; ok {
-		return c.At(v)
-	}
-	value, err := r.tx.Value(v, property)
-	if errors.Is(err, kv.ErrNoColumn) {
-		return kv.Value{}, nil
-	}
-	return value, err
 }
 
 // undo answers undo with the decisions that it takes back.
@@ -273,7 +261,7 @@ func (q *query) undo(ctx context.Context, _ *Statement) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.note("taken back: 1 step, "+wording.Count(entries.Len(), "decision", "decisions"))
+	q.note("taken back: 1 step, " + wording.Count(entries.Len(), "decision", "decisions"))
 	r := q.entriesTable(ctx, entries, []string{"id", "decision", "from", "to", "undoes"})
 	r.entries = entries
 	return r, nil

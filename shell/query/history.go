@@ -11,10 +11,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// historyColumns are the columns about past decisions.
-var historyColumns = []string{
-	"seq", "step", "time", "id", "decision", "from", "to", "who", "why", "run", "score", "undoes", "disputed",
-}
+// historyColumns are the names of the columns about past decisions.
+var historyColumns = columnNames(columnsOf(decisionFields(decide.Decision{}, false)))
 
 // history answers history, oldest first.
 func (q *query) history(ctx context.Context, s *Statement) (*Result, error) {

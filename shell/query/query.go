@@ -10,6 +10,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
@@ -125,7 +126,8 @@ func (s Statement) answer(ctx context.Context, tx *kv.Tx, store *kv.Store, opt O
 	if err := errors.Join(tx.Err(), ctx.Err()); err != nil {
 		return nil, err
 	}
-	q := &query{Options: opt, store: store, resolver: newResolver(ctx, tx, opt, values)}
+	q := newQuery(ctx, tx, opt, values)
+	q.store = store
 	r, err := s.verb.answer(q, ctx, &s)
 	if err == nil {
 		err = q.checkArguments()
@@ -143,13 +145,37 @@ func (s Statement) answer(ctx context.Context, tx *kv.Tx, store *kv.Store, opt O
 	return r, nil
 }
 
-// A query answers one statement in one snapshot.
+// A query answers one statement in one snapshot. It gives the names, parameters and ids of the statement their meaning
+// there. What does not fit is a *ResolveError.
 type query struct {
 	Options
-	store *kv.Store    // that the statement writes to; nil if it reads only
-	run   *cleaner.Run // of newestRun, once it was read
+	tx      *kv.Tx
+	store   *kv.Store    // that the statement writes to; nil if it reads only
+	run     *cleaner.Run // of newestRun, once it was read
+	notices []string
 
-	*resolver
+	args      []kv.Value
+	used      []bool // of args
+	constants []constant
+
+	// columns are the columns of the rows asked about, beside the properties of a node, or in place of
+	// them if they are alone.
+	columns []ColumnInfo
+	alone   bool
+	moments string // the one of columns whose texts are from timeText; "" is none
+
+	surroundings *surroundings
+	computed     map[string]index.Computed // shares of labels by their spelling
+
+	showsScores bool // the statement speaks of what runs write
+	asksScore   bool // its condition has the property score
+}
+
+func newQuery(ctx context.Context, tx *kv.Tx, opt Options, args []kv.Value) *query {
+	return &query{
+		Options: opt, tx: tx, args: args, used: make([]bool, len(args)),
+		surroundings: newSurroundings(ctx, tx, opt.MemoryBudget), computed: map[string]index.Computed{},
+	}
 }
 
 // Errors that statements return.

@@ -1,7 +1,6 @@
 package query
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -14,29 +13,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
-// A resolver gives the names, parameters and ids of one statement their meaning in one snapshot of a
-// store. What does not fit is a *ResolveError.
-type resolver struct {
-	tx        *kv.Tx
-	workers   int // that find nodes; 0 means GOMAXPROCS
-	args      []kv.Value
-	used      []bool // of args
-	constants []constant
-	notices   []string
-
-	// columns are the columns of the rows asked about, beside the properties of a node, or in place of
-	// them if they are alone.
-	columns []ColumnInfo
-	alone   bool
-	moments string // the one of columns whose texts are from timeText; "" is none
-
-	surroundings *surroundings
-	computed     map[string]index.Computed // shares of labels by their spelling
-
-	showsScores bool // the statement speaks of what runs write
-	asksScore   bool // its condition has the property score
-}
-
 // A constant is where a condition compares a property with a value, or with another property.
 type constant struct {
 	property string
@@ -45,18 +21,10 @@ type constant struct {
 	pos      Pos
 }
 
-// newResolver returns a resolver whose properties are computed with so many bytes of memory; 0 is a default.
-func newResolver(ctx context.Context, tx *kv.Tx, opt Options, args []kv.Value) *resolver {
-	return &resolver{
-		tx: tx, workers: opt.Workers, args: args, used: make([]bool, len(args)),
-		surroundings: newSurroundings(ctx, tx, opt.MemoryBudget), computed: map[string]index.Computed{},
-	}
-}
-
 // checkArguments returns an error when an argument was given that the statement does not name.
-func (r *resolver) checkArguments() error {
-	if i := slices.Index(r.used, false); i >= 0 {
-		return fmt.Errorf("argument %d of %d is not used: the statement does not name $%d", i+1, len(r.used), i+1)
+func (q *query) checkArguments() error {
+	if i := slices.Index(q.used, false); i >= 0 {
+		return fmt.Errorf("argument %d of %d is not used: the statement does not name $%d", i+1, len(q.used), i+1)
 	}
 	return nil
 }
@@ -65,21 +33,21 @@ func (r *resolver) checkArguments() error {
 var scoring = []string{"score", "suggested", "confidence", "run"}
 
 // property looks up a name. A built-in one that the store does not hold yet is null for every node.
-func (r *resolver) property(n name) (ColumnInfo, error) {
+func (q *query) property(n name) (ColumnInfo, error) {
 	if n.share != nil {
-		return r.around(n)
+		return q.around(n)
 	}
-	if c, ok := r.computed[n.text]; ok {
+	if c, ok := q.computed[n.text]; ok {
 		return ColumnInfo{Name: n.text, Kind: c.Kind}, nil
 	}
-	if i := slices.IndexFunc(r.columns, func(c ColumnInfo) bool { return c.Name == n.text }); i >= 0 {
-		return r.columns[i], nil
+	if i := slices.IndexFunc(q.columns, func(c ColumnInfo) bool { return c.Name == n.text }); i >= 0 {
+		return q.columns[i], nil
 	}
-	if r.alone {
-		return ColumnInfo{}, r.unknown(n, columnNames(r.columns))
+	if q.alone {
+		return ColumnInfo{}, q.unknown(n, columnNames(q.columns))
 	}
-	if c, ok := r.tx.Column(n.text); ok {
-		r.showsScores = r.showsScores || slices.Contains(scoring, n.text)
+	if c, ok := q.tx.Column(n.text); ok {
+		q.showsScores = q.showsScores || slices.Contains(scoring, n.text)
 		return ColumnInfo{Name: n.text, Kind: c.Kind}, nil
 	}
 	if slices.Contains(scoring, n.text) {
@@ -91,21 +59,21 @@ func (r *resolver) property(n name) (ColumnInfo, error) {
 	case slices.Contains(cleaner.ReservedNames, n.text):
 		return ColumnInfo{Name: n.text, Kind: kv.KindString}, nil
 	}
-	return ColumnInfo{}, r.unknown(n, append(columnNames(r.columns), propertyNames(r.tx)...))
+	return ColumnInfo{}, q.unknown(n, append(columnNames(q.columns), propertyNames(q.tx)...))
 }
 
 // unknown is the error of a name that is none of those that are known.
-func (r *resolver) unknown(n name, known []string) error {
+func (q *query) unknown(n name, known []string) error {
 	unknown := &index.UnknownPropertyError{Property: n.text}
 	return &ResolveError{Pos: n.pos, Msg: unknown.Error() + " (properties: " + joinNames(known) + ")", Err: unknown}
 }
 
 // properties looks up names.
-func (r *resolver) properties(names []string) ([]ColumnInfo, error) {
+func (q *query) properties(names []string) ([]ColumnInfo, error) {
 	columns := make([]ColumnInfo, len(names))
 	for i, n := range names {
 		var err error
-		if columns[i], err = r.property(name{text: n, pos: startOfText}); err != nil {
+		if columns[i], err = q.property(name{text: n, pos: startOfText}); err != nil {
 			return nil, err
 		}
 	}
@@ -113,16 +81,16 @@ func (r *resolver) properties(names []string) ([]ColumnInfo, error) {
 }
 
 // returned resolves a return clause. Otherwise are the columns if there is no such clause, and all those of *.
-func (r *resolver) returned(c *returned, otherwise, all []string) ([]ColumnInfo, error) {
+func (q *query) returned(c *returned, otherwise, all []string) ([]ColumnInfo, error) {
 	switch {
 	case c == nil:
-		return r.properties(otherwise)
+		return q.properties(otherwise)
 	case c.all:
-		return r.properties(all)
+		return q.properties(all)
 	}
 	var columns []ColumnInfo
 	for _, n := range c.columns {
-		column, err := r.property(n)
+		column, err := q.property(n)
 		if err != nil {
 			return nil, err
 		}
@@ -135,40 +103,40 @@ func (r *resolver) returned(c *returned, otherwise, all []string) ([]ColumnInfo,
 }
 
 // limit resolves how many rows there are at most, −1 for all.
-func (r *resolver) limit(c clauses) (int, error) {
-	return r.whole(c.limit, "a limit", 0, math.MaxInt, -1)
+func (q *query) limit(c clauses) (int, error) {
+	return q.whole(c.limit, "a limit", 0, math.MaxInt, -1)
 }
 
 // query resolves clauses.
-func (r *resolver) query(c clauses) (index.Query, error) {
-	q := index.Query{Limit: -1, Computed: r.computed, Workers: r.workers}
+func (q *query) query(c clauses) (index.Query, error) {
+	find := index.Query{Limit: -1, Computed: q.computed, Workers: q.Workers}
 	var err error
 	if c.where != nil {
-		if q.Where, err = r.predicate(c.where); err != nil {
-			return q, err
+		if find.Where, err = q.predicate(c.where); err != nil {
+			return find, err
 		}
-		r.asksScore = speaksOf(q.Where, cleaner.ScoreColumn)
+		q.asksScore = speaksOf(find.Where, cleaner.ScoreColumn)
 	}
 	for _, term := range c.order {
-		column, err := r.property(term.by)
+		column, err := q.property(term.by)
 		if err != nil {
-			return q, err
+			return find, err
 		}
-		q.Order = append(q.Order, index.Order{Property: column.Name, Descending: term.descending})
+		find.Order = append(find.Order, index.Order{Property: column.Name, Descending: term.descending})
 	}
-	q.Limit, err = r.limit(c)
-	return q, err
+	find.Limit, err = q.limit(c)
+	return find, err
 }
 
 // predicate resolves a condition.
-func (r *resolver) predicate(e *expression) (index.Predicate, error) {
+func (q *query) predicate(e *expression) (index.Predicate, error) {
 	if e.terms == nil {
-		return r.test(e)
+		return q.test(e)
 	}
 	terms := make([]index.Predicate, len(e.terms))
 	for i, term := range e.terms {
 		var err error
-		if terms[i], err = r.predicate(term); err != nil {
+		if terms[i], err = q.predicate(term); err != nil {
 			return nil, err
 		}
 	}
@@ -182,8 +150,8 @@ func (r *resolver) predicate(e *expression) (index.Predicate, error) {
 }
 
 // test resolves a comparison of a property.
-func (r *resolver) test(t *expression) (index.Predicate, error) {
-	column, err := r.property(t.property)
+func (q *query) test(t *expression) (index.Predicate, error) {
+	column, err := q.property(t.property)
 	if err != nil {
 		return nil, err
 	}
@@ -199,15 +167,15 @@ func (r *resolver) test(t *expression) (index.Predicate, error) {
 		return nil, &ResolveError{Pos: t.property.pos, Msg: fmt.Sprintf(
 			"%s is not true or false, so it is no condition alone: want an operator behind it (%s)", t.property, operatorNames)}
 	case t.operator == "like":
-		return r.like(t)
+		return q.like(t)
 	case t.other != nil:
-		return r.pair(t)
+		return q.pair(t)
 	}
 	op, compares := operators[t.operator]
 	ordered := compares && op != index.Eq && op != index.Ne
 	values := make([]kv.Value, len(t.values))
 	for i, l := range t.values {
-		if values[i], err = r.constant(column, t.property, l, ordered); err != nil {
+		if values[i], err = q.constant(column, t.property, l, ordered); err != nil {
 			return nil, err
 		}
 	}
@@ -218,26 +186,26 @@ func (r *resolver) test(t *expression) (index.Predicate, error) {
 }
 
 // pair resolves a comparison of two properties. Whoever meant a text is told that it takes quotes.
-func (r *resolver) pair(t *expression) (index.Predicate, error) {
-	_, err := r.property(*t.other)
+func (q *query) pair(t *expression) (index.Predicate, error) {
+	_, err := q.property(*t.other)
 	if unknown, ok := errors.AsType[*index.UnknownPropertyError](err); ok {
 		msg := fmt.Sprintf("%s (text takes single quotes: %s)", unknown, Quote(t.other.text))
 		return nil, &ResolveError{Pos: t.other.pos, Msg: msg, Err: unknown}
 	}
-	r.constants = append(r.constants, constant{property: t.property.text, other: t.other.text, pos: t.other.pos})
+	q.constants = append(q.constants, constant{property: t.property.text, other: t.other.text, pos: t.other.pos})
 	return index.CompareProperties{Property: t.property.text, Op: operators[t.operator], Other: t.other.text}, err
 }
 
-func (r *resolver) like(t *expression) (index.Predicate, error) {
+func (q *query) like(t *expression) (index.Predicate, error) {
 	l := t.values[0]
-	pattern, err := r.value(l)
+	pattern, err := q.value(l)
 	if err != nil {
 		return nil, err
 	}
 	if pattern.Kind() != kv.KindString {
 		return nil, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("got %s for %s, want a pattern as 'graph%%'", describe(pattern), l)}
 	}
-	r.constants = append(r.constants, constant{property: t.property.text, value: pattern, pos: l.pos})
+	q.constants = append(q.constants, constant{property: t.property.text, value: pattern, pos: l.pos})
 	return index.Like{Property: t.property.text, Pattern: pattern.Str()}, nil
 }
 
@@ -247,8 +215,8 @@ var operators = map[string]index.Op{
 
 // constant resolves a value that a property is compared with, by their order or not. Whether the two can be compared is
 // the plan's to say, and locate finds the place again.
-func (r *resolver) constant(column ColumnInfo, n name, l literal, ordered bool) (kv.Value, error) {
-	value, err := r.value(l)
+func (q *query) constant(column ColumnInfo, n name, l literal, ordered bool) (kv.Value, error) {
+	value, err := q.value(l)
 	if err != nil {
 		return kv.Value{}, err
 	}
@@ -260,12 +228,12 @@ func (r *resolver) constant(column ColumnInfo, n name, l literal, ordered bool) 
 		return value, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf(
 			"classes are text, which has no order among numbers: got %s, which compares as text in quotes: %[2]s", l, Quote(numberText(value, l)))}
 	case column.Kind == kv.KindClass:
-		value = r.class(value, l)
+		value = q.class(value, l)
 	case column.Kind == kv.KindSingle && isNumber:
 		value = kv.ValueOf(Single(value.Float()))
 	case n.text == "id" && column.Kind == kv.KindString && !ordered && isNumber:
 		value = kv.ValueOf(numberText(value, l)) // 007 is another id than 7
-	case r.moments != "" && n.text == r.moments:
+	case q.moments != "" && n.text == q.moments:
 		t, ok := wording.ParseTime(value.Str())
 		if !ok {
 			return kv.Value{}, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf(
@@ -273,7 +241,7 @@ func (r *resolver) constant(column ColumnInfo, n name, l literal, ordered bool) 
 		}
 		value = kv.ValueOf(timeText(t))
 	}
-	r.constants = append(r.constants, constant{property: n.text, value: value, pos: l.pos})
+	q.constants = append(q.constants, constant{property: n.text, value: value, pos: l.pos})
 	return value, nil
 }
 
@@ -289,15 +257,15 @@ func Single(x float64) float64 {
 
 // class reads a value as the name of a class, which may look like a number or be true or false, and remarks on one that
 // the store does not have.
-func (r *resolver) class(value kv.Value, l literal) kv.Value {
+func (q *query) class(value kv.Value, l literal) kv.Value {
 	switch value.Kind() {
 	case kv.KindInt, kv.KindFloat:
 		value = kv.ValueOf(numberText(value, l))
 	case kv.KindBool:
 		value = kv.ValueOf(value.String())
 	}
-	if value.Kind() == kv.KindString && !slices.Contains(r.tx.Classes(), value.Str()) && len(r.notices) < mostStrangers {
-		r.notices = append(r.notices, "no class is named "+Quote(value.Str()))
+	if value.Kind() == kv.KindString && !slices.Contains(q.tx.Classes(), value.Str()) && len(q.notices) < mostStrangers {
+		q.notices = append(q.notices, "no class is named "+Quote(value.Str()))
 	}
 	return value
 }
@@ -314,12 +282,12 @@ func numberText(v kv.Value, l literal) string {
 const mostStrangers = 8
 
 // locate puts the place in the text to an error of a plan.
-func (r *resolver) locate(err error) error {
+func (q *query) locate(err error) error {
 	wrong, ok := errors.AsType[*index.TypeError](err)
 	if !ok {
 		return err
 	}
-	for _, c := range r.constants {
+	for _, c := range q.constants {
 		if c.property == wrong.Property && c.other == wrong.Other && c.value == wrong.Value {
 			return &ResolveError{Pos: c.pos, Msg: wrong.Error(), Err: wrong}
 		}

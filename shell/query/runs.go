@@ -53,10 +53,10 @@ func (q *query) clean(ctx context.Context, s *Statement) (*Result, error) {
 }
 
 // note adds remarks to the answer, those that are not empty.
-func (r *resolver) note(remarks ...string) {
+func (q *query) note(remarks ...string) {
 	for _, remark := range remarks {
 		if remark != "" {
-			r.notices = append(r.notices, remark)
+			q.notices = append(q.notices, remark)
 		}
 	}
 }
@@ -86,7 +86,7 @@ func (q *query) runs(ctx context.Context, _ *Statement) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		q.note("estimated_rate is what the model estimates; "+wording.HowMany(audit))
+		q.note("estimated_rate is what the model estimates; " + wording.HowMany(audit))
 	}
 	return NewTable(columnsOf(runFields(&cleaner.Run{})), rows), nil
 }
@@ -160,24 +160,18 @@ func countedRuns(ctx context.Context, tx *kv.Tx) ([]*cleaner.Run, error) {
 }
 
 // LastRun returns the run that the scores of a store come from. Before the first run the error is ErrNotCleaned.
-func LastRun(tx *kv.Tx) (*cleaner.Run, error) { return cleaned(cleaner.LastRun(tx)) }
-
-// newestRun is LastRun, read once.
-func (q *query) newestRun() (*cleaner.Run, error) {
-	var err error
-	if q.run == nil {
-		q.run, err = cleaned(cleaner.LastRun(q.tx))
-	}
-	return q.run, err
-}
-
-// cleaned is a run as it was read, or ErrNotCleaned.
-func cleaned(run *cleaner.Run, err error) (*cleaner.Run, error) {
+func LastRun(tx *kv.Tx) (*cleaner.Run, error) {
+	run, err := cleaner.LastRun(tx)
 	if errors.Is(err, kv.ErrNotFound) {
 		err = ErrNotCleaned
 	}
-	if err != nil {
-		return nil, err
+	return run, err
+}
+
+// newestRun is LastRun, read once.
+func (q *query) newestRun() (run *cleaner.Run, err error) {
+	if q.run == nil {
+		q.run, err = LastRun(q.tx)
 	}
-	return run, nil
+	return q.run, err
 }

@@ -121,16 +121,12 @@ func (s *scanner) apart() bool {
 	return s.pos.Offset == s.base || before == ';' || unicode.IsSpace(before)
 }
 
-// beginsFlag reports whether a text begins with -- and a letter. Whoever writes that means a flag of a command. To read
-// it as a comment would drop what it asks for without a word.
-func beginsFlag(text string) bool {
-	return len(text) > 2 && text[0] == '-' && text[1] == '-' && isASCIILetter(text[2])
+// atFlag reports whether -- and a letter stand here, and are not a part of an id. Whoever writes that means a flag of a
+// command. To read it as a comment would drop what it asks for without a word.
+func (s *scanner) atFlag() bool {
+	after, dashes := strings.CutPrefix(s.rest(), "--")
+	return dashes && after != "" && 'a' <= after[0]|0x20 && after[0]|0x20 <= 'z' && s.apart()
 }
-
-func isASCIILetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
-
-// atFlag reports whether a flag stands here, and not a part of an id.
-func (s *scanner) atFlag() bool { return beginsFlag(s.rest()) && s.apart() }
 
 // next returns the next token. What cannot be read is a tokenBad: whoever wanted a token there reports
 // it, and a parser that wanted a word may scan the same place again.

@@ -213,54 +213,54 @@ func (s *surroundings) tooMany(v kv.NodeID, hops int, most int64) error {
 }
 
 // around resolves a share of labels to a property that is computed.
-func (r *resolver) around(n name) (ColumnInfo, error) {
+func (q *query) around(n name) (ColumnInfo, error) {
 	column := ColumnInfo{Name: n.text, Kind: kv.KindFloat}
-	if _, done := r.computed[n.text]; done {
+	if _, done := q.computed[n.text]; done {
 		return column, nil
 	}
-	if r.alone {
+	if q.alone {
 		return column, &ResolveError{Pos: n.pos, Msg: "share is of nodes, and these rows are none"}
 	}
-	hops, err := r.hops(n.share.hops, 1)
+	hops, err := q.hops(n.share.hops, 1)
 	if err != nil {
 		return column, err
 	}
-	of, err := r.shared(n.share)
+	of, err := q.shared(n.share)
 	if err != nil {
 		return column, err
 	}
-	if slices.Contains(propertyNames(r.tx), n.text) {
+	if slices.Contains(propertyNames(q.tx), n.text) {
 		return column, &ResolveError{Pos: n.pos, Msg: fmt.Sprintf("the store has a property of this name: ask for it as %s", QuoteName(n.text))}
 	}
-	r.computed[n.text] = index.Computed{Kind: column.Kind, At: r.surroundings.shareOf(of, hops)}
+	q.computed[n.text] = index.Computed{Kind: column.Kind, At: q.surroundings.shareOf(of, hops)}
 	return column, nil
 }
 
 // shared resolves the label whose share is asked for: a function of the node.
-func (r *resolver) shared(s *share) (func(v kv.NodeID) (kv.Value, error), error) {
+func (q *query) shared(s *share) (func(v kv.NodeID) (kv.Value, error), error) {
 	if s.class != nil {
-		value, err := r.value(*s.class)
+		value, err := q.value(*s.class)
 		if err != nil {
 			return nil, err
 		}
-		if value = r.class(value, *s.class); value.Kind() != kv.KindString {
+		if value = q.class(value, *s.class); value.Kind() != kv.KindString {
 			return nil, &ResolveError{Pos: s.class.pos, Msg: fmt.Sprintf("got %s, want label, suggested or a class in single quotes", describe(value))}
 		}
 		return func(kv.NodeID) (kv.Value, error) { return value, nil }, nil
 	}
-	columns := r.columns // of the rows, which nodes do not have
-	r.columns = nil
-	column, err := r.property(*s.of)
-	r.columns = columns
+	columns := q.columns // of the rows, which nodes do not have
+	q.columns = nil
+	column, err := q.property(*s.of)
+	q.columns = columns
 	switch {
 	case err != nil:
 		return nil, err
 	case column.Kind != kv.KindClass:
 		return nil, &ResolveError{Pos: s.of.pos, Msg: fmt.Sprintf("%s is no class: want label, suggested or a class in single quotes", s.of)}
 	case column.Name == kv.LabelColumn:
-		return r.surroundings.ownLabel, nil
+		return q.surroundings.ownLabel, nil
 	}
-	reader, err := r.tx.Reader(column.Name)
+	reader, err := q.tx.Reader(column.Name)
 	if err != nil {
 		return nil, err
 	}

@@ -128,7 +128,7 @@ func (q *query) classes(ctx context.Context, _ *Statement) (*Result, error) {
 		return nil, err
 	}
 	if s.NoConfidence != "" {
-		q.note("no self-confidence: "+s.NoConfidence)
+		q.note("no self-confidence: " + s.NoConfidence)
 	}
 	q.note(s.Warning())
 	rows := make([][]kv.Value, 0, len(s.Classes))

@@ -98,7 +98,7 @@ func Suspects(ctx context.Context, tx *kv.Tx, condition string, limit int) (node
 	if err := cmp.Or(err, tx.Err()); err != nil {
 		return nil, nil, err
 	}
-	q := &query{resolver: newResolver(ctx, tx, Options{}, nil)}
+	q := newQuery(ctx, tx, Options{}, nil)
 	s := &Statement{rows: "suspects", clauses: clauses{where: where}}
 	if limit > 0 {
 		s.limit = &literal{value: kv.ValueOf(limit)}
@@ -168,7 +168,7 @@ func (q *query) guaranteeTerms(ctx context.Context, g *guarantee, run *cleaner.R
 	summary := fmt.Sprintf("%s rate ≤ %g: N = %d scores, p = %.4g (%s), λ = %s", what, alpha, t.Scores, rate, from,
 		lambdaText)
 	if g.kind == "fpr" {
-		q.note(summary+": score above λ")
+		q.note(summary + ": score above λ")
 		return []index.Predicate{index.Compare{Property: "score", Op: index.Gt, Value: kv.ValueOf(lambda)}}, nil
 	}
 	// λ bounds 1−score among scores above ½; see conformal.FalseNegatives.

@@ -11,23 +11,23 @@ import (
 )
 
 // value resolves a literal; a parameter takes its argument.
-func (r *resolver) value(l literal) (kv.Value, error) {
+func (q *query) value(l literal) (kv.Value, error) {
 	if l.number == 0 {
 		return l.value, nil
 	}
-	if l.number > len(r.args) {
-		return kv.Value{}, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("%s has no argument: %d given", l, len(r.args))}
+	if l.number > len(q.args) {
+		return kv.Value{}, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("%s has no argument: %d given", l, len(q.args))}
 	}
-	r.used[l.number-1] = true
-	return r.args[l.number-1], nil
+	q.used[l.number-1] = true
+	return q.args[l.number-1], nil
 }
 
 // whole resolves a whole number from least to most, which may be written as 1e3. It is otherwise if there is none.
-func (r *resolver) whole(l *literal, what string, least, most, otherwise int) (int, error) {
+func (q *query) whole(l *literal, what string, least, most, otherwise int) (int, error) {
 	if l == nil {
 		return otherwise, nil
 	}
-	value, err := r.value(*l)
+	value, err := q.value(*l)
 	if err != nil {
 		return 0, err
 	}
@@ -51,13 +51,13 @@ func (r *resolver) whole(l *literal, what string, least, most, otherwise int) (i
 }
 
 // hops resolves a number of hops.
-func (r *resolver) hops(l *literal, otherwise int) (int, error) {
-	return r.whole(l, "hops", 1, math.MaxInt, otherwise)
+func (q *query) hops(l *literal, otherwise int) (int, error) {
+	return q.whole(l, "hops", 1, math.MaxInt, otherwise)
 }
 
 // share resolves a number strictly between 0 and 1.
-func (r *resolver) share(l literal, what string) (float64, error) {
-	value, err := r.value(l)
+func (q *query) share(l literal, what string) (float64, error) {
+	value, err := q.value(l)
 	if err != nil {
 		return 0, err
 	}
@@ -68,12 +68,12 @@ func (r *resolver) share(l literal, what string) (float64, error) {
 }
 
 // findNode finds the node of an id.
-func (r *resolver) findNode(l literal) (kv.NodeID, error) {
-	value, err := r.value(l)
+func (q *query) findNode(l literal) (kv.NodeID, error) {
+	value, err := q.value(l)
 	if err != nil {
 		return 0, err
 	}
-	v, err := r.tx.Node(value.String())
+	v, err := q.tx.Node(value.String())
 	if errors.Is(err, kv.ErrNotFound) {
 		return 0, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("the store has no node %s", Quote(value.String())), Err: err}
 	}
