@@ -12,7 +12,10 @@ import (
 //
 //	| "relabel" ( ids class [ if ] | class [ "all" ] where ) [ because ] .
 func (p *parser) decide(s *Statement) {
-	s.kind, _ = decide.ParseKind(s.name) // which names one
+	var err error
+	if s.kind, err = decide.ParseKind(s.name); err != nil {
+		panic(err) // the name is that of a kind
+	}
 	p.decided(s)
 	if s.ids != nil && p.accept("if") {
 		s.proviso = p.expression()
