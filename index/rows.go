@@ -22,6 +22,23 @@ func (p *Plan) Rows(ctx context.Context) iter.Seq2[kv.NodeID, error] {
 	}
 }
 
+// Unordered yields the nodes that Rows yields, in any order: for many nodes without a limit, it takes less time.
+func (p *Plan) Unordered(ctx context.Context) iter.Seq2[kv.NodeID, error] {
+	if p.limit >= 0 {
+		return p.Rows(ctx)
+	}
+	return func(yield func(kv.NodeID, error) bool) {
+		p.begin()
+		set, err := p.unordered()
+		switch {
+		case err != nil:
+			yield(0, err)
+		case set.way != byNothing:
+			set.matches(ctx, p.reader(), &p.reads, nil)(yield)
+		}
+	}
+}
+
 // Count returns how many nodes Rows would yield, without putting them in order.
 func (p *Plan) Count(ctx context.Context) (int64, error) {
 	p.begin()
