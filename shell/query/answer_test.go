@@ -2,78 +2,52 @@ package query
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"testing"
 
 	"go.uber.org/goleak"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/memdir"
-	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// answerIn answers any statement. What it reads it reads in a snapshot that ends with the test.
-func answerIn(ctx context.Context, t testing.TB, s *kv.Store, opt Options, text string, args ...any) (*Result, error) {
-	t.Helper()
+// rowsOf reads the rows of an answer.
+func rowsOf(r *Result, err error) (rows [][]kv.Value, _ error) {
+	if err != nil {
+		return nil, err
+	}
+	for row, err := range r.Rows() {
+		if err != nil {
+			return rows, err
+		}
+		rows = append(rows, slices.Clone(row))
+	}
+	return rows, nil
+}
+
+// answered answers any statement, and reads the rows. What it reads it reads in a snapshot of its own.
+func answered(ctx context.Context, s *kv.Store, opt Options, text string, args ...any) ([][]kv.Value, error) {
 	parsed, err := Parse(text)
 	if err != nil {
 		return nil, err
 	}
 	if parsed.Writes() {
-		return parsed.Exec(ctx, s, opt, args...)
+		return rowsOf(parsed.Exec(ctx, s, opt, args...))
 	}
-	return parsed.Query(ctx, snapshotOf(t, s), opt, args...)
-}
-
-// answer is answerIn with the context of the test and no options.
-func answer(t testing.TB, s *kv.Store, text string, args ...any) (*Result, error) {
-	t.Helper()
-	return answerIn(t.Context(), t, s, Options{}, text, args...)
-}
-
-// snapshotOf is a snapshot that ends with the test.
-func snapshotOf(t testing.TB, s *kv.Store) *kv.Tx {
-	t.Helper()
 	tx := s.Begin()
-	t.Cleanup(tx.Close)
-	return tx
+	defer tx.Close()
+	return rowsOf(parsed.Query(ctx, tx, opt, args...))
 }
 
-// linesOf prints a result: a line with the columns and a line a row.
-func linesOf(r *Result) (string, error) {
-	out := fmt.Sprintln(r.Columns())
-	for row, err := range r.Rows() {
-		if err != nil {
-			return "", err
-		}
-		out += fmt.Sprintf("%q\n", row)
-	}
-	return out, nil
-}
-
-// allRows reads a result.
-func allRows(t *testing.T, r *Result) (rows [][]kv.Value) {
+// answer is answered with the context of the test and no options.
+func answer(t testing.TB, s *kv.Store, text string, args ...any) ([][]kv.Value, error) {
 	t.Helper()
-	for row, err := range r.Rows() {
-		must.Do(t, err)
-		rows = append(rows, slices.Clone(row))
-	}
-	return rows
+	return answered(t.Context(), s, Options{}, text, args...)
 }
 
-// collectAll answers a statement with a line a row.
-func collectAll(t *testing.T, store *kv.Store, opt Options, text string) string {
-	t.Helper()
-	result, err := answerIn(t.Context(), t, store, opt, text)
-	if err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	lines, err := linesOf(result)
-	if err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return lines
+// firsts are the first values of rows.
+func firsts(rows [][]kv.Value) []string {
+	return rowsFrom(rows, func(row []kv.Value) string { return row[0].String() })
 }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(memdir.Tests(m)) }

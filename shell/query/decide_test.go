@@ -14,16 +14,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// answered answers a statement with options, a line a row.
-func answered(t *testing.T, store *kv.Store, opt Options, text string) (string, error) {
-	t.Helper()
-	r, err := answerIn(t.Context(), t, store, opt, text)
-	if err != nil {
-		return "", err
-	}
-	return linesOf(r)
-}
-
 // TestDecisionsAreOnWhatWasConfirmed changes the store between the question and the answer.
 func TestDecisionsAreOnWhatWasConfirmed(t *testing.T) {
 	for name, test := range map[string]struct{ statement, meanwhile, column, value, says string }{
@@ -49,7 +39,7 @@ func TestDecisionsAreOnWhatWasConfirmed(t *testing.T) {
 					return tx.SetValue(v, test.column, kv.ValueOf(test.value))
 				})
 			}}
-			_, err := answered(t, store, opt, test.statement)
+			_, err := answered(t.Context(), store, opt, test.statement)
 			if !errors.Is(err, decide.ErrChanged) || !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), "nothing is decided") {
 				t.Errorf("got error %v, want one that says %q", err, test.says)
 			}
@@ -82,15 +72,8 @@ func TestResultsOfExecHoldNoSnapshot(t *testing.T) {
 		results = append(results, r)
 	}
 	for i, r := range results {
-		rows := 0
-		for _, err := range r.Rows() {
-			if err != nil {
-				t.Errorf("behind %s: %v", statements[i], err)
-			}
-			rows++
-		}
-		if rows == 0 {
-			t.Errorf("behind %s: got no rows", statements[i])
+		if rows, err := rowsOf(r, nil); err != nil || len(rows) == 0 {
+			t.Errorf("behind %s: got %d rows, %v", statements[i], len(rows), err)
 		}
 	}
 }

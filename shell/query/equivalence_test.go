@@ -159,24 +159,10 @@ func rowText(row map[string]kv.Value, names []string) string {
 
 // ask answers a question through the language.
 func (s *drawnStore) ask(q question) ([]string, error) {
-	tx := s.Begin()
-	defer tx.Close()
-	answer, err := Query(context.Background(), tx, Options{}, q.text, q.args...)
-	if err != nil {
-		return nil, err
-	}
-	var rows []string
-	for row, err := range answer.Rows() {
-		if err != nil {
-			return nil, err
-		}
-		var cells []string
-		for _, value := range row {
-			cells = append(cells, strconv.Quote(value.String()))
-		}
-		rows = append(rows, strings.Join(cells, " "))
-	}
-	return rows, nil
+	rows, err := answered(context.Background(), s.Store, Options{}, q.text, q.args...)
+	return rowsFrom(rows, func(row []kv.Value) string {
+		return strings.Join(rowsFrom(row, func(v kv.Value) string { return strconv.Quote(v.String()) }), " ")
+	}), err
 }
 
 // tryQuestions asks questions, and how many rows they have, also in groups.
@@ -284,19 +270,10 @@ func (s *drawnStore) tryGroups(t *testing.T, r *rand.Rand, where, text string, c
 		text += fmt.Sprintf(" limit %d", limit)
 	}
 	for _, workers := range []int{1, 4} {
-		var got [][]kv.Value
-		tx := s.Begin()
-		answer, err := Query(context.Background(), tx, Options{Workers: workers}, text, c.args...)
+		got, err := answered(context.Background(), s.Store, Options{Workers: workers}, text, c.args...)
 		if err != nil {
 			t.Fatalf("%s: %s with %v: %v", where, text, c.args, err)
 		}
-		for row, err := range answer.Rows() {
-			if err != nil {
-				t.Fatalf("%s: %s: %v", where, text, err)
-			}
-			got = append(got, slices.Clone(row))
-		}
-		tx.Close()
 		if !slices.EqualFunc(got, want, func(a, b []kv.Value) bool {
 			return slices.EqualFunc(a, b, func(x, y kv.Value) bool { return groupText(x) == groupText(y) })
 		}) {

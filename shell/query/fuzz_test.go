@@ -1,7 +1,6 @@
 package query
 
 import (
-	"context"
 	"errors"
 	"testing"
 
@@ -54,7 +53,7 @@ func FuzzQuery(f *testing.F) {
 	must.Do(f, err)
 	f.Cleanup(func() { papers.CloseStore(f, store) })
 	f.Fuzz(func(t *testing.T, text string) {
-		if err := answerAll(t.Context(), store, text); err != nil {
+		if _, err := answered(t.Context(), store, Options{}, text); err != nil {
 			if pos, ok := Position(err); ok && pos.Offset > len(text) {
 				t.Fatalf("%q: got the error %v at byte %d of %d", text, err, pos.Offset, len(text))
 			}
@@ -63,28 +62,5 @@ func FuzzQuery(f *testing.F) {
 				t.Fatalf("%q: got an error without words", text)
 			}
 		}
-	})
-}
-
-// answerAll asks for an answer and reads all of it.
-func answerAll(ctx context.Context, store *kv.Store, text string) error {
-	statement, err := Parse(text)
-	if err == nil && statement.Writes() {
-		_, err = statement.Exec(ctx, store, Options{})
-	}
-	if err != nil || statement.Writes() {
-		return err
-	}
-	return store.View(func(tx *kv.Tx) error {
-		answer, err := statement.Query(ctx, tx, Options{})
-		if err != nil {
-			return err
-		}
-		for _, err := range answer.Rows() {
-			if err != nil {
-				return err
-			}
-		}
-		return nil
 	})
 }

@@ -3,6 +3,7 @@ package query
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -20,11 +21,11 @@ func TestGroupsFitMemory(t *testing.T) {
 		"label return min(title), max(title), avg(score), sum(year), sum(weight), avg(degree)", "split, label return max(score) order by max(score) desc, split limit 3",
 	} {
 		statement := "count nodes group by " + by
-		want := must.Get(answered(t, store, Options{Workers: 1}, statement))(t)
-		if got, err := answered(t, store, Options{Workers: 4}, statement); err != nil || got != want {
-			t.Errorf("%s with 4 workers: got\n%s, %v, want\n%s", statement, got, err, want)
+		want := must.Get(answered(t.Context(), store, Options{Workers: 1}, statement))(t)
+		if got, err := answered(t.Context(), store, Options{Workers: 4}, statement); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s with 4 workers: got\n%v, %v, want\n%v", statement, got, err, want)
 		}
-		if _, err := answered(t, store, Options{MemoryBudget: 1}, statement); err == nil || !strings.Contains(err.Error(), "or give more --memory") {
+		if _, err := answered(t.Context(), store, Options{MemoryBudget: 1}, statement); err == nil || !strings.Contains(err.Error(), "or give more --memory") {
 			t.Errorf("%s in a byte: got %v", statement, err)
 		}
 	}
@@ -59,7 +60,7 @@ func TestRowsBeyondMemory(t *testing.T) {
 		"neighbors p1":                         "or give more --memory",
 		"history order by score return *":      "",
 	} {
-		_, err := answered(t, store, Options{MemoryBudget: 1}, statement)
+		_, err := answered(t.Context(), store, Options{MemoryBudget: 1}, statement)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s in a byte: got the error %v, want %q", statement, err, want)
 		}

@@ -133,7 +133,9 @@ func (s Statement) answer(ctx context.Context, tx *kv.Tx, store *kv.Store, opt O
 		err = q.checkArguments()
 	}
 	if err == nil && (s.kind != decide.None || s.name == "undo") {
-		err = q.rescoreDecided(ctx)
+		var said string
+		said, err = RescoreDecided(ctx, store, opt)
+		q.note(said)
 	}
 	if err == nil && store == nil {
 		err = q.remarkStale(ctx)

@@ -12,20 +12,14 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
+// collect answers a statement with the first values of its rows.
 func collect(t *testing.T, s *kv.Store, query string, args ...any) string {
 	t.Helper()
-	r, err := answer(t, s, query, args...)
+	rows, err := answer(t, s, query, args...)
 	if err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
-	var rows []string
-	for row, err := range r.Rows() {
-		if err != nil {
-			t.Fatalf("%s: %v", query, err)
-		}
-		rows = append(rows, row[0].String())
-	}
-	return strings.Join(rows, " ")
+	return strings.Join(firsts(rows), " ")
 }
 
 func TestParameters(t *testing.T) {
@@ -102,13 +96,7 @@ func TestCancelledQuery(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, text := range []string{"nodes where degree > 1", "count nodes group by label", "neighbors p1 hops 3", "classes"} {
-		r, err := answerIn(ctx, t, store, Options{}, text)
-		if err == nil {
-			for _, failed := range r.Rows() {
-				err = failed
-			}
-		}
-		if !errors.Is(err, context.Canceled) {
+		if _, err := answered(ctx, store, Options{}, text); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s, cancelled: got %v, want context.Canceled", text, err)
 		}
 	}

@@ -10,20 +10,12 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// rowsOf are the values that answer a question.
-func (s *drawnStore) rowsOf(t *testing.T, q question) (rows [][]kv.Value) {
+// rowsOf are the values that answer a statement.
+func (s *drawnStore) rowsOf(t *testing.T, text string, args ...any) [][]kv.Value {
 	t.Helper()
-	tx := s.Begin()
-	defer tx.Close()
-	answer, err := Query(t.Context(), tx, Options{}, q.text, q.args...)
+	rows, err := answer(t, s.Store, text, args...)
 	if err != nil {
-		t.Fatalf("%s: %v", q.text, err)
-	}
-	for row, err := range answer.Rows() {
-		if err != nil {
-			t.Fatalf("%s: %v", q.text, err)
-		}
-		rows = append(rows, slices.Clone(row))
+		t.Fatalf("%s: %v", text, err)
 	}
 	return rows
 }
@@ -35,7 +27,7 @@ func TestHistoryEqualsAFullScan(t *testing.T) {
 	for range 4 {
 		s.change(t, r)
 	}
-	all := s.rowsOf(t, question{text: "history"})
+	all := s.rowsOf(t, "history")
 	if len(all) < 50 {
 		t.Fatalf("the history has %d entries: the test misses its point", len(all))
 	}
@@ -58,7 +50,7 @@ func TestHistoryEqualsAFullScan(t *testing.T) {
 			}
 		}
 		where := fmt.Sprintf(" where %s %s $1", historyColumns[column], operator)
-		for _, group := range s.rowsOf(t, question{text: "count history" + where + " group by " + historyColumns[by], args: []any{value}}) {
+		for _, group := range s.rowsOf(t, "count history"+where+" group by "+historyColumns[by], value) {
 			if got := group[1].Int(); got != groups[groupText(group[0])] {
 				t.Fatalf("%s with %v by %s: got %v, want %v", where, value, historyColumns[by], group, groups)
 			}
@@ -70,7 +62,7 @@ func TestHistoryEqualsAFullScan(t *testing.T) {
 		slices.SortStableFunc(want, func(a, b []kv.Value) int { return orderedBy(a[by], b[by], down) })
 		limit := r.IntN(20)
 		text := fmt.Sprintf("history%s limit %d order by %s%s", where, limit, historyColumns[by], []string{"", " desc"}[int(truth(down))])
-		got := s.rowsOf(t, question{text: text, args: []any{value}})
+		got := s.rowsOf(t, text, value)
 		if !slices.EqualFunc(got, want[:min(limit, len(want))], slices.Equal) {
 			t.Fatalf("%s with %v: got %v, want %v", text, value, got, want)
 		}

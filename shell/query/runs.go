@@ -126,13 +126,6 @@ func (q *query) rescore(ctx context.Context, s *Statement) (*Result, error) {
 	}, runFields(done.Run)...)), nil
 }
 
-// rescoreDecided brings the scores around decisions up to date once they are made, if that is asked for.
-func (q *query) rescoreDecided(ctx context.Context) error {
-	said, err := RescoreDecided(ctx, q.store, q.Options)
-	q.note(said)
-	return err
-}
-
 // RescoreDecided brings the scores around a decision up to date once it is made, if Options.Rescores asks for that.
 // said is a notice if that takes too long, otherwise empty.
 func RescoreDecided(ctx context.Context, store *kv.Store, opt Options) (said string, err error) {

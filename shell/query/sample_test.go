@@ -28,12 +28,9 @@ func sampleByDefinition(nodes []kv.NodeID, size int, seed uint64) map[kv.NodeID]
 }
 
 // idsOf answers a statement that returns the id alone.
-func idsOf(t *testing.T, tx *kv.Tx, opt Options, text string) (ids []string) {
+func idsOf(t *testing.T, tx *kv.Tx, opt Options, text string) []string {
 	t.Helper()
-	for _, row := range allRows(t, must.Get(Query(t.Context(), tx, opt, text))(t)) {
-		ids = append(ids, row[0].String())
-	}
-	return ids
+	return firsts(must.Get(rowsOf(Query(t.Context(), tx, opt, text)))(t))
 }
 
 // TestSamplesAreThoseOfTheDefinition draws stores, statements and samples. It wants the rows that the definition takes

@@ -36,24 +36,21 @@ func TestNeighborhoodsFitMemory(t *testing.T) {
 	const n = 5000 // more than a MiB has room for
 	store := starStore(t, n)
 	tiny := Options{MemoryBudget: 1}
-	if got, want := collectAll(t, store, tiny, "nodes where id = 'hub' return share(label)"), fmt.Sprint(1.0/n); !strings.Contains(got, want) {
-		t.Errorf("share of a hub: got %s, want %s", got, want)
+	got, err := answered(t.Context(), store, tiny, "nodes where id = 'hub' return share(label)")
+	if want := kv.ValueOf(1.0 / n); err != nil || len(got) != 1 || got[0][0] != want {
+		t.Errorf("share of a hub: got %s, %v, want %s", got, err, want)
 	}
 	for _, text := range []string{
 		"nodes where share(label, 2) > 0.5", "nodes order by share(label, 2)", "nodes return share(label, 2)",
 		"count nodes return avg(share('B', 2))",
 	} {
-		result, err := answerIn(t.Context(), t, store, tiny, text)
-		if err == nil {
-			_, err = linesOf(result)
-		}
-		if err == nil || !strings.Contains(err.Error(), "more --memory") {
+		if _, err := answered(t.Context(), store, tiny, text); err == nil || !strings.Contains(err.Error(), "more --memory") {
 			t.Errorf("%s in a MiB: got %v, want an error that names --memory", text, err)
 		}
 	}
 	text := "nodes where id = 'n1' and share(label, 2) > 0.5 return id"
-	if got := collectAll(t, store, Options{MemoryBudget: 64 << 20}, text); !strings.Contains(got, "n1") {
-		t.Errorf("%s in 64 MiB: got %s, want n1", text, got)
+	if got, err := answered(t.Context(), store, Options{MemoryBudget: 64 << 20}, text); err != nil || len(got) != 1 {
+		t.Errorf("%s in 64 MiB: got %s, %v, want n1", text, got, err)
 	}
 }
 

@@ -16,7 +16,8 @@ import (
 // TestTheDoors refuses statements at the wrong door.
 func TestTheDoors(t *testing.T) {
 	store := papers.Cleaned(t)
-	tx := snapshotOf(t, store)
+	tx := store.Begin()
+	defer tx.Close()
 	for _, page := range Manual() {
 		parsed := must.Get(Parse(page.Examples[0]))(t)
 		if parsed.Writes() {
@@ -45,13 +46,11 @@ func TestTheDoors(t *testing.T) {
 // TestQueryInAnUpdate sees what the transaction wrote, with and without an index.
 func TestQueryInAnUpdate(t *testing.T) {
 	store := papers.Cleaned(t)
-	ids := func(tx *kv.Tx, text string) (got []string) {
-		for _, row := range allRows(t, must.Get(Query(t.Context(), tx, Options{Workers: 8}, text))(t)) {
-			got = append(got, row[0].String())
-		}
-		return got
+	ids := func(tx *kv.Tx, text string) []string {
+		return firsts(must.Get(rowsOf(Query(t.Context(), tx, Options{Workers: 8}, text)))(t))
 	}
-	before := snapshotOf(t, store)
+	before := store.Begin()
+	defer before.Close()
 	must.Do(t, store.Update(func(tx *kv.Tx) error {
 		v, err := tx.Node("p1")
 		must.Do(t, err)
