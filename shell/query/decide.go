@@ -159,18 +159,16 @@ func (q *query) decidedNodes(s *Statement) (nodeSequence, error) {
 		}
 		return plan.Rows, nil
 	}
-	nodes := make([]kv.NodeID, len(s.ids))
+	nodes, err := q.findNodes(s.ids)
+	if err != nil {
+		return nil, err
+	}
 	for i, id := range s.ids {
-		v, err := q.findNode(id)
-		if err != nil {
-			return nil, err
-		}
-		if slices.Contains(nodes[:i], v) {
+		if slices.Contains(nodes[:i], nodes[i]) {
 			return nil, &ResolveError{Pos: id.pos, Msg: fmt.Sprintf("node %s is named twice", id)}
 		}
-		nodes[i] = v
 	}
-	return func(context.Context) iter.Seq2[kv.NodeID, error] { return eachNode(nodes) }, nil
+	return func(context.Context) iter.Seq2[kv.NodeID, error] { return eachOf(nodes) }, nil
 }
 
 // decisionQuery says which nodes a decision with a condition is about: the suspects that it is true of, whatever it

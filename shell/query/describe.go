@@ -23,12 +23,9 @@ func propertyNames(tx *kv.Tx) []string {
 
 // describeNodes answers node: every property that the store has a column of. One node is a record.
 func (q *query) describeNodes(ctx context.Context, s *Statement) (*Result, error) {
-	nodes := make([]kv.NodeID, len(s.ids))
-	for i, id := range s.ids {
-		var err error
-		if nodes[i], err = q.findNode(id); err != nil {
-			return nil, err
-		}
+	nodes, err := q.findNodes(s.ids)
+	if err != nil {
+		return nil, err
 	}
 	columns, err := q.properties(q.heldNames())
 	if err != nil {
@@ -38,7 +35,7 @@ func (q *query) describeNodes(ctx context.Context, s *Statement) (*Result, error
 	if err != nil {
 		return nil, err
 	}
-	r := NewResult(columns, f.rows(ctx, eachNode(nodes)))
+	r := NewResult(columns, f.rows(ctx, eachOf(nodes)))
 	r.Record = len(nodes) == 1
 	return r, nil
 }

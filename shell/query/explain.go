@@ -47,14 +47,6 @@ func nodeFields(e *cleaner.Explanation, integerIDs bool) []field {
 	}
 }
 
-func shareRow(c cleaner.ClassShare) []kv.Value {
-	return []kv.Value{kv.ValueOf(c.Class), kv.ValueOf(c.Share)}
-}
-
-func voteRow(c cleaner.ClassShare) []kv.Value {
-	return []kv.Value{kv.ValueOf(c.Class), kv.ValueOf(c.Count), kv.ValueOf(c.Share)}
-}
-
 func hopRow(h cleaner.HopVote) []kv.Value {
 	return []kv.Value{kv.ValueOf(int64(h.Hop)), kv.ValueOf(h.Class), kv.ValueOf(h.Nodes), kv.ValueOf(h.Labels), kv.ValueOf(h.Predictions)}
 }
@@ -82,7 +74,9 @@ func explanationSections(e *cleaner.Explanation, integerIDs bool) []Section {
 		shareSection("predictions", "Predicted classes", "probability", e.TopClasses),
 		featureSection(e),
 		{Key: "neighbors", Title: "Labels of the neighbours", Columns: []ColumnInfo{{"class", kv.KindString}, {"count", kv.KindInt}, {"share", kv.KindFloat}},
-			Rows: rowsFrom(e.Votes, voteRow)},
+			Rows: rowsFrom(e.Votes, func(c cleaner.ClassShare) []kv.Value {
+				return []kv.Value{kv.ValueOf(c.Class), kv.ValueOf(c.Count), kv.ValueOf(c.Share)}
+			})},
 		hopSection(e),
 		voiceSection(e, true, integerIDs),
 		voiceSection(e, false, integerIDs),
@@ -164,7 +158,9 @@ func ordinal(n int64) kv.Value {
 func shareSection(key, title, share string, classes []cleaner.ClassShare) Section {
 	return Section{
 		Key: key, Title: title, Columns: []ColumnInfo{{"class", kv.KindString}, {share, kv.KindSingle}},
-		Rows: rowsFrom(classes, shareRow),
+		Rows: rowsFrom(classes, func(c cleaner.ClassShare) []kv.Value {
+			return []kv.Value{kv.ValueOf(c.Class), kv.ValueOf(c.Share)}
+		}),
 	}.cutTo(shownClasses)
 }
 

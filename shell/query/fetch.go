@@ -22,6 +22,8 @@ const (
 	lastBatch  = 4096
 
 	batchShare = 8 // of the memory, as a divisor
+
+	defaultBatchBytes = 64 << 20 // the memory if none was set
 )
 
 // checkEvery is how many nodes are read between two looks at the context.
@@ -63,7 +65,7 @@ func NewFetcher(tx *kv.Tx, names []string, workers int) (*Fetcher, error) {
 func (q *query) fetcher(names []string) (*Fetcher, error) {
 	f := &Fetcher{
 		tx: q.tx, names: names, computed: q.computed, workers: q.Workers, readers: make([]*rowReader, parallel.Workers(q.Workers)),
-		memory: cmp.Or(q.MemoryBudget, defaultSortBytes),
+		memory: cmp.Or(q.MemoryBudget, defaultBatchBytes),
 	}
 	_, err := f.reader(0)
 	return f, err

@@ -24,10 +24,9 @@ const (
 	tallyBytes        = 256
 )
 
-// groups count rows, and tally values of them, by the values of some properties.
+// groups count rows, and tally values of them, by the values that they begin with.
 type groups struct {
-	by      int // how many values a row begins with that name its group
-	tallies []tallyOf
+	*grouping
 	tables  []*groupTable // one for each goroutine that counts, or one for all
 	shared  sync.Mutex    // of one for all, and of counted
 	counted int64         // rows
@@ -65,12 +64,10 @@ type tally struct {
 // newGroups returns groups of rows that some goroutines count. They take about half of so many bytes of memory; 0 is a
 // default.
 func newGroups(asked *grouping, memory int64, workers int) *groups {
-	if memory == 0 {
-		memory = defaultGroupBytes
-	}
-	g := &groups{by: asked.by, tallies: asked.tallies}
+	g := &groups{grouping: asked}
 	for range workers {
-		g.tables = append(g.tables, &groupTable{of: g, limit: memory / 2 / int64(workers), groups: map[string]*group{}})
+		limit := cmp.Or(memory, defaultGroupBytes) / 2 / int64(workers)
+		g.tables = append(g.tables, &groupTable{of: g, limit: limit, groups: map[string]*group{}})
 	}
 	return g
 }

@@ -219,14 +219,3 @@ func (d *draw) from(nodes iter.Seq2[kv.NodeID, error]) iter.Seq2[kv.NodeID, erro
 		}
 	}
 }
-
-// eachNode yields nodes.
-func eachNode(nodes []kv.NodeID) iter.Seq2[kv.NodeID, error] {
-	return func(yield func(kv.NodeID, error) bool) {
-		for _, v := range nodes {
-			if !yield(v, nil) {
-				return
-			}
-		}
-	}
-}

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -9,11 +10,11 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// A neighbourhood is held in memory, at about so many bytes a node, within a budget that is the following where
-// none was set.
+// A neighbourhood is held in memory, at about so many bytes a node. So are rows that are put in order. Where no budget
+// was set, it is the following.
 const (
-	bytesPerNeighbor     = 64
-	defaultNeighborBytes = 256 << 20
+	bytesPerNeighbor = 64
+	defaultRowBytes  = 256 << 20
 )
 
 // neighbors answers neighbors: the nodes within some hops, the nearest first.
@@ -41,10 +42,7 @@ func (q *query) neighbors(ctx context.Context, s *Statement) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	budget := q.MemoryBudget
-	if budget == 0 {
-		budget = defaultNeighborBytes
-	}
+	budget := cmp.Or(q.MemoryBudget, defaultRowBytes)
 	if len(q.computed) > 0 { // which takes the rest
 		budget /= 4
 	}
@@ -72,7 +70,7 @@ func (q *query) neighbors(ctx context.Context, s *Statement) (*Result, error) {
 	rows := func(yield func([]kv.Value, error) bool) {
 		for hop := 1; hop < len(levels); hop++ {
 			next := 0
-			for values, err := range f.rows(ctx, eachNode(levels[hop])) {
+			for values, err := range f.rows(ctx, eachOf(levels[hop])) {
 				row := make([]kv.Value, len(q.columns))
 				if row[0] = kv.ValueOf(hop); hop == 1 && edges != nil {
 					copy(row[1:], edges[next])

@@ -80,13 +80,18 @@ func NewResult(columns []ColumnInfo, rows iter.Seq2[[]kv.Value, error]) *Result 
 
 // NewTable makes a Result of rows that are known already.
 func NewTable(columns []ColumnInfo, rows [][]kv.Value) *Result {
-	return NewResult(columns, func(yield func([]kv.Value, error) bool) {
-		for _, values := range rows {
-			if !yield(values, nil) {
+	return NewResult(columns, eachOf(rows))
+}
+
+// eachOf yields things that are known already.
+func eachOf[T any](things []T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for _, thing := range things {
+			if !yield(thing, nil) {
 				return
 			}
 		}
-	})
+	}
 }
 
 // A field is one property of a record.

@@ -10,11 +10,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// Memory for the order of rows: if none was set, and at least.
-const (
-	defaultSortBytes = 64 << 20
-	leastSortBytes   = 1 << 20
-)
+// leastSortBytes is memory that the order of rows may take whatever the budget.
+const leastSortBytes = 1 << 20
 
 // A rowQuery is a list of rows that are not nodes, with its clauses.
 type rowQuery struct {
@@ -69,7 +66,7 @@ func (r *rowQuery) answer(columns []ColumnInfo, rows iter.Seq2[[]kv.Value, error
 		order := rowsFrom(r.find.Order, func(o index.Order) rowOrder {
 			return rowOrder{slices.Index(names, o.Property), o.Descending}
 		})
-		rows = sorted(rows, order, r.find.Limit, cmp.Or(memory, defaultSortBytes))
+		rows = sorted(rows, order, r.find.Limit, cmp.Or(memory, defaultRowBytes))
 	}
 	return NewResult(r.columns, project(first(rows, r.find.Limit), names, columnNames(r.columns)))
 }
@@ -117,11 +114,7 @@ func sorted(rows iter.Seq2[[]kv.Value, error], order []rowOrder, most int, memor
 			}
 		}
 		sort()
-		for _, row := range kept {
-			if !yield(row, nil) {
-				return
-			}
-		}
+		eachOf(kept)(yield)
 	}
 }
 

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -33,10 +34,8 @@ type surroundings struct {
 const leastSurroundings = 1 << 20
 
 func newSurroundings(ctx context.Context, tx *kv.Tx, memory int64) *surroundings {
-	if memory == 0 {
-		memory = defaultNeighborBytes
-	}
-	s := &surroundings{ctx: ctx, tx: tx, memory: max(memory, leastSurroundings), blocks: sync.OnceValues(tx.AdjacencyBlocks)}
+	memory = max(cmp.Or(memory, defaultRowBytes), leastSurroundings)
+	s := &surroundings{ctx: ctx, tx: tx, memory: memory, blocks: sync.OnceValues(tx.AdjacencyBlocks)}
 	s.labels = sync.OnceValues(func() ([]kv.Class, error) {
 		labels := make([]kv.Class, tx.NumNodes())
 		return labels, tx.ReadClasses(kv.LabelColumn, kv.Range{End: kv.NodeID(len(labels))}, labels)

@@ -80,6 +80,15 @@ func (q *query) findNode(l literal) (kv.NodeID, error) {
 	return v, err
 }
 
+// findNodes finds the nodes of ids.
+func (q *query) findNodes(ids []literal) (nodes []kv.NodeID, err error) {
+	nodes = make([]kv.NodeID, len(ids))
+	for i := 0; err == nil && i < len(ids); i++ {
+		nodes[i], err = q.findNode(ids[i])
+	}
+	return nodes, err
+}
+
 // describe names a value with its type.
 func describe(v kv.Value) string {
 	switch v.Kind() {
