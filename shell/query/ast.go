@@ -27,7 +27,7 @@ type Statement struct {
 	guarantee *guarantee // that sets the threshold of suspects
 	promise   *promise   // of a list, or of an audit that draws
 
-	size, seed *literal // of an audit that draws; clean has a seed too
+	size, seed *literal // of a sample of rows, or of an audit that draws; clean has a seed too
 	expect     *literal // of clean
 	preset     string   // "" if not given
 	imported   cleaner.Imported
@@ -126,16 +126,12 @@ type promise struct {
 // clauses may follow a statement that finds rows.
 type clauses struct {
 	where    *expression
-	sample   *sample
 	groupBy  []name
 	totals   []name
 	order    []orderTerm
 	limit    *literal
 	returned *returned
 }
-
-// A sample asks for so many of the rows, drawn at random.
-type sample struct{ size, seed *literal }
 
 // returned says which columns an answer has: all, or those that are named.
 type returned struct {

@@ -107,15 +107,15 @@ func (q *query) promise(asked *promise) (cleaner.Promise, error) {
 
 // restrictToList leaves those nodes of a query that are of a list, and have a label.
 func (q *query) restrictToList(ctx context.Context, s *Statement, find *index.Query) error {
-	listed, err := q.promised(ctx, s.promise, s.clauses)
+	listed, err := q.promised(ctx, s)
 	find.Where = index.And{Terms: []index.Predicate{listed, hasValue(kv.LabelColumn), conditionOf(find)}}
 	return err
 }
 
 // promised is true of the nodes of the list that keeps a promise. A notice tells the promise, and an error what is to
 // do where there is no such list.
-func (q *query) promised(ctx context.Context, asked *promise, c clauses) (index.Predicate, error) {
-	p, err := q.promise(asked)
+func (q *query) promised(ctx context.Context, s *Statement) (index.Predicate, error) {
+	p, err := q.promise(s.promise)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func (q *query) promised(ctx context.Context, asked *promise, c clauses) (index.
 	if l == nil {
 		return nil, errors.New(told)
 	}
-	if c.where != nil || c.sample != nil || c.limit != nil {
+	if s.where != nil || s.size != nil || s.limit != nil {
 		told += "; the promise is of all these labels, not of a part of them"
 	}
 	if p.Kind == cleaner.ListSuspects {

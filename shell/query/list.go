@@ -95,16 +95,16 @@ func (q *query) find(ctx context.Context, s *Statement) (*finding, error) {
 		return nil, err
 	}
 	found := &finding{}
-	if asked.sample != nil {
+	most := find.Limit
+	if s.size != nil {
 		find.Limit = -1
-		if found.draw, err = q.draw(asked.sample); err != nil {
+		if found.draw, err = q.draw(s); err != nil {
 			return nil, err
 		}
 	}
 	if found.plan, err = index.NewPlan(q.tx, find); err != nil {
 		return nil, q.locate(err)
 	}
-	most, err := q.limit(asked)
 	found.nodes = func(ctx context.Context) iter.Seq2[kv.NodeID, error] {
 		nodes := found.plan.Rows(ctx)
 		if found.draw != nil {
@@ -112,7 +112,7 @@ func (q *query) find(ctx context.Context, s *Statement) (*finding, error) {
 		}
 		return nodes
 	}
-	return found, err
+	return found, nil
 }
 
 // plan answers plan. It finds the rows, so that their number and what was read are told too.
@@ -160,13 +160,13 @@ type draw struct {
 }
 
 // draw resolves a sample.
-func (q *query) draw(asked *sample) (*draw, error) {
+func (q *query) draw(s *Statement) (*draw, error) {
 	d := &draw{}
 	var err error
-	if d.size, err = q.whole(asked.size, "a sample", 0, math.MaxInt, 0); err != nil {
+	if d.size, err = q.whole(s.size, "a sample", 0, math.MaxInt, 0); err != nil {
 		return nil, err
 	}
-	seed, err := q.whole(asked.seed, "a seed", 0, math.MaxInt, DefaultSeed)
+	seed, err := q.whole(s.seed, "a seed", 0, math.MaxInt, DefaultSeed)
 	d.seed = cmp.Or(uint64(seed), DefaultSeed)
 	return d, err
 }

@@ -41,7 +41,7 @@ var listed = []string{"suspects", "nodes", "labels"}
 // list = rows clauses .
 func (p *parser) list(s *Statement) {
 	p.rows(s, s.name)
-	p.clauses(&s.clauses, listWords)
+	p.clauses(s, listWords)
 }
 
 // rows = "suspects" [ ( "fpr" | "fnr" | "fdr" ) number ] | "nodes" | "labels" trusted | "history" . The word was read.
@@ -81,15 +81,20 @@ var (
 	groupWords  = []string{"order", "limit"}
 )
 
-// clauses reads clauses that begin with some words. Those of a count return totals.
-func (p *parser) clauses(c *clauses, words []string) {
+// clauses reads clauses that begin with some words, such as "sample" number [ "seed" number ] . Those of a count return
+// totals.
+func (p *parser) clauses(s *Statement, words []string) {
+	c := &s.clauses
 	counts := slices.Contains(words, "group")
 	p.each(words, func(word string, left []string) []string {
 		switch word {
 		case "where":
 			c.where = p.expression()
 		case "sample":
-			c.sample = p.sample()
+			s.size = p.number("a number of rows")
+			if p.accept("seed") {
+				s.seed = p.number("a whole number")
+			}
 		case "group":
 			left = append(left, groupWords...)
 			p.expect("by")
@@ -108,15 +113,6 @@ func (p *parser) clauses(c *clauses, words []string) {
 		}
 		return left
 	})
-}
-
-// sample = "sample" number [ "seed" number ] .
-func (p *parser) sample() *sample {
-	s := &sample{size: p.number("a number of rows")}
-	if p.accept("seed") {
-		s.seed = p.number("a whole number")
-	}
-	return s
 }
 
 // returned = "return" ( "*" | figure { "," figure } ) .
@@ -156,7 +152,7 @@ func (p *parser) total() name {
 func (p *parser) count(s *Statement) {
 	s.counts = true
 	p.rows(s, p.oneOf(append([]string{"history"}, listed...)...))
-	p.clauses(&s.clauses, countWords)
+	p.clauses(s, countWords)
 }
 
 // plan = "plan" ( list | "count" rows { where | group | totals | order | limit } ) , of nodes.
@@ -167,7 +163,7 @@ func (p *parser) plan(s *Statement) {
 		words, rows = countWords, p.oneOf(listed...)
 	}
 	p.rows(s, rows)
-	p.clauses(&s.clauses, words)
+	p.clauses(s, words)
 }
 
 // node = "node" ids .
@@ -182,7 +178,7 @@ func (p *parser) neighbors(s *Statement) {
 	if p.accept("hops") {
 		s.hops = p.number("a number of hops")
 	}
-	p.clauses(&s.clauses, filterWords)
+	p.clauses(s, filterWords)
 }
 
 // history = "history" [ id ] filters .
@@ -190,7 +186,7 @@ func (p *parser) history(s *Statement) {
 	if !p.atEnd("the id of a node") && !slices.ContainsFunc(filterWords, p.current.is) {
 		s.ids = []literal{p.id()}
 	}
-	p.clauses(&s.clauses, filterWords)
+	p.clauses(s, filterWords)
 }
 
 // atEnd reports whether a statement is over where one more thing could follow.

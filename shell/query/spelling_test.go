@@ -40,11 +40,14 @@ func spell(s Statement) string {
 	if s.preset != "" {
 		text += " preset " + s.preset
 	}
-	text += option("expect", s.expect) + option("seed", s.seed)
+	text += option("expect", s.expect)
+	if s.rows == "" {
+		text += option("seed", s.seed)
+	}
 	if s.imported != "" {
 		text += " " + string(s.imported)
 	}
-	return text + spellClauses(s.clauses) + option("because", s.why)
+	return text + spellClauses(s) + option("because", s.why)
 }
 
 func spellCondition(e *expression) string {
@@ -72,12 +75,12 @@ func spellCondition(e *expression) string {
 	return text + " " + e.operator + " " + e.values[0].String()
 }
 
-func spellClauses(c clauses) (text string) {
+func spellClauses(c Statement) (text string) {
 	if c.where != nil {
 		text += " where " + spellCondition(c.where)
 	}
-	if c.sample != nil {
-		text += option("sample", c.sample.size) + option("seed", c.sample.seed)
+	if c.rows != "" {
+		text += option("sample", c.size) + option("seed", c.seed)
 	}
 	if c.groupBy != nil {
 		text += " group by " + join(c.groupBy)

@@ -29,7 +29,7 @@ func (q *query) restrictToSuspects(ctx context.Context, s *Statement, find *inde
 	terms := []index.Predicate{asked}
 	switch {
 	case s.promise != nil:
-		listed, err := q.promised(ctx, s.promise, s.clauses)
+		listed, err := q.promised(ctx, s)
 		if err != nil {
 			return err
 		}
