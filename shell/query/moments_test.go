@@ -48,8 +48,8 @@ func TestMoments(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			lines, err := linesOf(result)
-			return lines + strings.Join(result.Notices(), "\n"), err
+			rows, err := rowsOf(result, nil)
+			return fmt.Sprint(rows, result.Notices()), err
 		}).Make(ctx)
 	}
 	mustAsk := func(text string) { must.Get(ask(t.Context(), text))(t) }
