@@ -263,5 +263,10 @@ func (q *query) shared(s *share) (func(v kv.NodeID) (kv.Value, error), error) {
 	if err != nil {
 		return nil, err
 	}
-	return reader.At, nil
+	var alone sync.Mutex // a reader is for one goroutine at a time
+	return func(v kv.NodeID) (kv.Value, error) {
+		alone.Lock()
+		defer alone.Unlock()
+		return reader.At(v)
+	}, nil
 }
