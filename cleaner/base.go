@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
-	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -158,75 +159,6 @@ func (p *problem) predictAll(ctx context.Context, t *trainedBase, opt Options) (
 	}))
 }
 
-// Lessons are labelled nodes with the inputs from which the built-in classifier learns.
-type Lessons struct {
-	Inputs nn.Rows    // by ascending NodeID
-	Right  []kv.Class // [rows], likewise
-	Order  []uint32   // rows in file order
-	nodes  *nodeSet   // whose ranks are the rows
-
-	numbers *scratch.Array[float32] // memory of inputs
-	columns *scratch.Array[uint32]  // likewise; nil if they are dense
-}
-
-// learn copies the inputs of the nodes that teach, or of baseTraining of them drawn with the seed.
-func (p *problem) learn(ctx context.Context, inputs *rowstore.Store, opt Options) (l *Lessons, err error) {
-	nodes, order, err := drawNodes(p.order, len(p.labels), p.countTaught(), baseTraining, opt.Seed, p.teachesBase)
-	if err != nil {
-		return nil, err
-	}
-	l = &Lessons{Right: make([]kv.Class, len(order)), Order: order, nodes: nodes}
-	width, nonzero := inputs.Width(), make([]int, len(order))
-	each := func(visit func(rank int, row []float32)) error {
-		return rowstore.Each(ctx, inputs, len(p.labels), opt.Workers, func(rows kv.Range, values []float32) error {
-			nodes.each(rows, func(rank int, v kv.NodeID) { visit(rank, values[int(v-rows.First)*width:][:width]) })
-			return nil
-		})
-	}
-	nodes.each(kv.Range{End: kv.NodeID(len(p.labels))}, func(rank int, v kv.NodeID) { l.Right[rank] = p.labels[v] })
-	if err := each(func(rank int, row []float32) { nonzero[rank] = nn.CountNonzero(row) }); err != nil {
-		return nil, err
-	}
-	total := 0
-	for _, count := range nonzero {
-		total += count
-	}
-	sparse := nn.AreSparse(total, len(order), width)
-	if !sparse {
-		total = len(order) * width
-	}
-	if l.numbers, err = scratch.New[float32](p.place.Scratch(), "learned", total); err != nil {
-		return nil, err
-	}
-	if !sparse {
-		l.Inputs = nn.Dense(l.numbers.Data, len(order), width)
-		err = each(func(rank int, row []float32) { copy(l.numbers.Data[rank*width:], row) })
-	} else if l.columns, err = scratch.New[uint32](p.place.Scratch(), "columns", total); err == nil {
-		l.Inputs = nn.Sparse(width, nonzero, l.columns.Data, l.numbers.Data)
-		err = each(l.Inputs.Fill)
-	}
-	if err != nil {
-		return nil, errors.Join(err, l.Close())
-	}
-	return l, nil
-}
-
-// Close gives the memory of the inputs back.
-func (l *Lessons) Close() error {
-	err := l.numbers.Close()
-	if l.columns != nil {
-		err = errors.Join(err, l.columns.Close())
-	}
-	return err
-}
-
-// Each calls visit with the node of every row, ascending.
-func (l *Lessons) Each(visit func(row int, v kv.NodeID)) {
-	for row, v := range l.nodes.members {
-		visit(row, v)
-	}
-}
-
 // measureAccuracy fills the report's counts and accuracies.
 func (p *problem) measureAccuracy(ctx context.Context, predictions ops.Source, report *PredictReport) error {
 	var nodes, right [SplitUnused + 1]int64
@@ -290,4 +222,127 @@ func (p *problem) requireForTraining(ctx context.Context, opt Options) error {
 		return err
 	}
 	return requireBudget("predict", opt.MemoryBudget, p.leastForTraining())
+}
+
+// streamSplit is the second word of the PCG seed, as streamSample is.
+const streamSplit uint64 = 0x73706c74 // "splt"
+
+// defaultShares are the shares of training, validation and test nodes in a split that is drawn.
+var defaultShares = [3]float64{0.8, 0.1, 0.1}
+
+// leastValidation is the size that the validation split drawn from a small graph is raised to, at the price of training
+// nodes: as long as it does not take more than a third of the labelled ones, nor more than half of those for training.
+const leastValidation = 30
+
+// A nodeOrder yields every node in the order of the node file.
+type nodeOrder = iter.Seq2[kv.NodeID, error]
+
+// splitSizes are numbers of training, validation and test nodes.
+type splitSizes struct{ training, validation, test int }
+
+// sizesOf are shares of n labelled nodes, rounded, which together are no more than n, with the validation nodes of a
+// small graph.
+func sizesOf(n int, shares [3]float64) (sizes splitSizes) {
+	sizes.validation = min(int(float64(shares[1]*float64(n))+0.5), n)
+	sizes.test = min(int(float64(shares[2]*float64(n))+0.5), n-sizes.validation)
+	sizes.training = min(int(float64((shares[0]+shares[1]+shares[2])*float64(n))+0.5), n) - sizes.validation - sizes.test
+	if raise := min(min(leastValidation, n/3)-sizes.validation, sizes.training/2); raise > 0 {
+		sizes.validation += raise
+		sizes.training -= raise
+	}
+	return sizes
+}
+
+// drawSplits splits the labelled nodes of order at random by shares of training, validation and test nodes, which need
+// not add up to 1: the rest is unused. See teachClasses and fitClasses for small classes. The draw depends on the
+// places in order, not on NodeIDs.
+func drawSplits(order nodeOrder, labels []kv.Class, shares [3]float64, seed uint64) ([]Split, error) {
+	nodes := make([]kv.NodeID, 0, countLabelled(labels))
+	for v, err := range order {
+		if err != nil {
+			return nil, err
+		}
+		if labels[v] != kv.NoClass {
+			nodes = append(nodes, v)
+		}
+	}
+	random := rand.New(rand.NewPCG(seed, streamSplit))
+	random.Shuffle(len(nodes), func(a, b int) { nodes[a], nodes[b] = nodes[b], nodes[a] })
+
+	sizes := sizesOf(len(nodes), shares)
+	splits := make([]Split, len(labels))
+	for i, v := range nodes {
+		switch {
+		case i < sizes.validation:
+			splits[v] = SplitValidation
+		case i < sizes.validation+sizes.test:
+			splits[v] = SplitTest
+		case i < sizes.validation+sizes.test+sizes.training:
+			splits[v] = SplitTrain
+		default:
+			splits[v] = SplitUnused
+		}
+	}
+	teachClasses(nodes, labels, splits)
+	fitClasses(nodes, labels, splits)
+	return splits, nil
+}
+
+// teachClasses gives a training node to every class of several nodes that was drawn without one: the first of its nodes
+// as drawn, in exchange for the last training node of a class that keeps others.
+func teachClasses(order []kv.NodeID, labels []kv.Class, splits []Split) {
+	classes := kv.Class(0)
+	for _, v := range order {
+		classes = max(classes, labels[v]+1)
+	}
+	nodes, taught := make([]int, classes), make([]int, classes)
+	for _, v := range order {
+		if nodes[labels[v]]++; splits[v] == SplitTrain {
+			taught[labels[v]]++
+		}
+	}
+	giver := len(order) - 1
+	for _, v := range order {
+		y := labels[v]
+		if nodes[y] < 2 || taught[y] > 0 {
+			continue
+		}
+		for giver >= 0 && (splits[order[giver]] != SplitTrain || taught[labels[order[giver]]] < 2) {
+			giver--
+		}
+		if giver < 0 {
+			return
+		}
+		from := order[giver]
+		splits[v], splits[from] = splits[from], splits[v]
+		taught[y]++
+		taught[labels[from]]--
+	}
+}
+
+// fitClasses gives a second class to a validation split that was drawn of one class alone: the first node of another
+// class that keeps a training node, in exchange for the first validation node. Noise is not fitted on one class.
+func fitClasses(order []kv.NodeID, labels []kv.Class, splits []Split) {
+	first := slices.IndexFunc(order, func(v kv.NodeID) bool { return splits[v] == SplitValidation })
+	if first < 0 {
+		return
+	}
+	only, taught := labels[order[first]], make(map[kv.Class]int)
+	for _, v := range order {
+		switch splits[v] {
+		case SplitValidation:
+			if labels[v] != only {
+				return
+			}
+		case SplitTrain:
+			taught[labels[v]]++
+		}
+	}
+	for _, v := range order {
+		y := labels[v]
+		if y != only && (taught[y] > 1 || taught[y] == 1 && splits[v] != SplitTrain) {
+			splits[v], splits[order[first]] = SplitValidation, splits[v]
+			return
+		}
+	}
 }

@@ -47,15 +47,27 @@ func (p *problem) candidates(ctx context.Context, opt Options) ([]string, error)
 
 // inputs makes the input of the classifier for every node, by the name of PredictReport.Inputs.
 func (p *problem) inputs(ctx context.Context, name string, opt Options, budget int64) (*rowstore.Store, error) {
+	fill := p.smoothFeatures
 	switch name {
-	case InputFeatures:
-		return p.smoothedFeatures(ctx, opt, budget)
-	case InputMixed:
-		return p.mixedInputs(ctx, opt, budget)
 	case InputStructure:
 		return p.structure(ctx, opt, budget)
+	case InputFeatures:
+	case InputMixed:
+		fill = p.mixInputs
+	default:
+		return nil, fmt.Errorf("the built-in classifier: inputs %q: %w", name, kv.ErrCorrupt)
 	}
-	return nil, fmt.Errorf("the built-in classifier: inputs %q: %w", name, kv.ErrCorrupt)
+	s, err := rowstore.New(p.place.Scratch(), len(p.labels), p.inputWidth(name))
+	if err != nil {
+		return nil, err
+	}
+	err = rowstore.Each(ctx, p.features, s.Rows, opt.Workers, func(rows kv.Range, values []float32) error {
+		return s.Write(rows, 0, p.features.Width(), values)
+	})
+	if err == nil {
+		err = fill(ctx, s, opt, budget)
+	}
+	return s.OrClose(err)
 }
 
 // inputWidth is the number of columns of an input; of InputStructure, unless diagonals cost too much.
@@ -69,63 +81,38 @@ func (p *problem) inputWidth(name string) int {
 	return p.labelHops()*p.classes + 1
 }
 
-// smoothedFeatures is the input of a graph with features [n×d].
-func (p *problem) smoothedFeatures(ctx context.Context, opt Options, budget int64) (*rowstore.Store, error) {
-	s, err := rowstore.New(p.place.Scratch(), p.graph.NumNodes(), p.features.Width())
-	if err != nil {
-		return nil, err
-	}
-	err = p.writeFeatures(ctx, s, opt)
-	if err == nil {
-		op := ops.Operator{Hops: baseHops, SelfLoops: true}
-		err = ops.Propagate(ctx, p.graph, p.features, op, p.trainingOps(opt, budget), func(t ops.Tile) error {
-			return s.Add(t.Rows, t.Lo, t.Hi-t.Lo, 1, t.Values)
-		})
-	}
-	if err == nil {
-		err = p.eachInput(ctx, s, opt, func(_ kv.NodeID, row []float32) { scaleTo1(row, true) })
-	}
-	return s.OrClose(err)
-}
-
-// writeFeatures puts the features into the first columns.
-func (p *problem) writeFeatures(ctx context.Context, s *rowstore.Store, opt Options) error {
-	return rowstore.Each(ctx, p.features, s.Rows, opt.Workers, func(rows kv.Range, values []float32) error {
-		return s.Write(rows, 0, p.features.Width(), values)
+// smoothFeatures adds to the features of a graph [n×d] those around, and scales both.
+func (p *problem) smoothFeatures(ctx context.Context, s *rowstore.Store, opt Options, budget int64) error {
+	op := ops.Operator{Hops: baseHops, SelfLoops: true}
+	err := ops.Propagate(ctx, p.graph, p.features, op, p.trainingOps(opt, budget), func(t ops.Tile) error {
+		return s.Add(t.Rows, t.Lo, t.Hi-t.Lo, 1, t.Values)
 	})
+	if err != nil {
+		return err
+	}
+	return p.eachInput(ctx, s, opt, func(_ kv.NodeID, row []float32) { scaleTo1(row, true) })
 }
 
-// mixedInputs is the input of a graph with features whose neighbours disagree [n×(2d+c+1)].
-func (p *problem) mixedInputs(ctx context.Context, opt Options, budget int64) (*rowstore.Store, error) {
+// mixInputs completes the input of a graph with features whose neighbours disagree [n×(2d+c+1)].
+func (p *problem) mixInputs(ctx context.Context, s *rowstore.Store, opt Options, budget int64) error {
 	d, c := p.features.Width(), p.classes
-	s, err := rowstore.New(p.place.Scratch(), p.graph.NumNodes(), 2*d+c+1)
-	if err != nil {
-		return nil, err
-	}
 	operators := p.trainingOps(opt, budget)
-	around := func(x ops.Source, at int) error {
-		return ops.Propagate(ctx, p.graph, x, ops.Operator{Hops: 1}, operators, func(t ops.Tile) error {
-			return s.Write(t.Rows, at+t.Lo, t.Hi-t.Lo, t.Values)
+	for i, x := range []ops.Source{p.features, ops.OneHot(p.trainingLabels(), c)} {
+		err := ops.Propagate(ctx, p.graph, x, ops.Operator{Hops: 1}, operators, func(t ops.Tile) error {
+			return s.Write(t.Rows, (i+1)*d+t.Lo, t.Hi-t.Lo, t.Values)
 		})
+		if err != nil {
+			return err
+		}
 	}
-	err = p.writeFeatures(ctx, s, opt)
-	if err == nil {
-		err = around(p.features, d)
+	if err := p.writeDegrees(ctx, s, operators); err != nil {
+		return err
 	}
-	if err == nil {
-		err = around(ops.OneHot(p.trainingLabels(), c), 2*d)
-	}
-	if err == nil {
-		err = p.writeDegrees(ctx, s, operators)
-	}
-	if err == nil {
-		err = p.eachInput(ctx, s, opt, func(_ kv.NodeID, row []float32) {
-			scaleTo1(row[:d], true)
-			scaleTo1(row[d:2*d], true)
-			scaleTo1(row[2*d:2*d+c], false)
-		})
-	}
-	return s.OrClose(err)
+	return p.eachInput(ctx, s, opt, func(_ kv.NodeID, row []float32) {
+		scaleTo1(row[:d], true)
+		scaleTo1(row[d:2*d], true)
+		scaleTo1(row[2*d:2*d+c], false)
+	})
 }
 
 // trainingLabels are the labels that the classifier learns, and NoClass.

@@ -274,7 +274,7 @@ func TestPredictionDoesNotSeeOwnLabel(t *testing.T) {
 	p := newBaseProblem(t, 6, 600, 2, 40)
 	v := kv.NodeID(slices.IndexFunc(p.splits, func(s Split) bool { return s == SplitTrain }))
 	row := func() (own, all float64) {
-		inputs := must.Get(p.smoothedFeatures(ctx, Options{}, 64<<20))(t)
+		inputs := must.Get(p.inputs(ctx, InputFeatures, Options{}, 64<<20))(t)
 		closeStore(t, inputs)
 		fit := &trainedBase{inputs: inputs}
 		must.Do(t, p.fitBase(ctx, fit, Options{}))
@@ -347,7 +347,7 @@ func TestMixedInputs(t *testing.T) {
 	}
 	features := make([]float32, n*d)
 	must.Do(t, p.features.Read(kv.Range{End: n}, 0, d, features))
-	s := must.Get(p.mixedInputs(context.Background(), Options{}, 64<<20))(t)
+	s := must.Get(p.inputs(context.Background(), InputMixed, Options{}, 64<<20))(t)
 	closeStore(t, s)
 	got := allRows(t, s)
 	scaled := func(row []float64, length float64) (out []float64) {

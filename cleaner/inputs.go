@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -289,4 +291,80 @@ func checkTwoClasses(labels []kv.Class, names []string) error {
 	}
 	return fmt.Errorf("all %d labelled nodes are %q, want at least two classes: %w",
 		countLabelled(labels), names[first], ErrOneClass)
+}
+
+// A Split is the use of a node's label.
+type Split uint8
+
+// The splits, by the names that the column "split" has for them: none (or empty), train, val, test. No column has
+// SplitUnused.
+const (
+	SplitNone       Split = iota // to train the built-in base classifier, as the training split
+	SplitTrain                   // to train the base classifier
+	SplitValidation              // to fit on, where the base classifier may have seen the labels of the others
+	SplitTest                    // to measure the base classifier
+	SplitUnused                  // of a drawn split, nodes in none of the shares: their labels teach nothing
+)
+
+// Teaches says whether the base classifier learns from such nodes.
+func (s Split) Teaches() bool { return s == SplitTrain || s == SplitNone }
+
+// splitColumn is the string column of a store that has the splits.
+const splitColumn = "split"
+
+// String returns the name by which ParseSplit knows it.
+func (s Split) String() string {
+	return [...]string{"none", "train", "val", "test", "unused"}[s]
+}
+
+// ParseSplit knows none (or ""), train, val (or valid, validation) and test, in upper or lower case. ErrSplit for
+// others.
+func ParseSplit(name string) (Split, error) {
+	switch strings.ToLower(name) {
+	case "", "none":
+		return SplitNone, nil
+	case "train":
+		return SplitTrain, nil
+	case "val", "valid", "validation":
+		return SplitValidation, nil
+	case "test":
+		return SplitTest, nil
+	}
+	return SplitNone, fmt.Errorf("split %q: want train, val, test or none: %w", name, ErrSplit)
+}
+
+// Splits reads the column "split" of the store [n]. If there is no such column, Splits draws a split of the labelled
+// nodes, with seed and in the order of the node file: 0.8 for training, 0.1 each for validation and test; drawn is then
+// true. The validation split of a small graph gets more than a tenth, so that a model can be fitted on it. Every
+// class with two or more nodes gets a training node, if there are enough training nodes. labels is [n]. For a name that
+// is no split, the error is an ErrSplit with the node.
+func Splits(tx *kv.Tx, labels []kv.Class, seed uint64) (splits []Split, drawn bool, err error) {
+	values, err := tx.Reader(splitColumn)
+	if errors.Is(err, kv.ErrNoColumn) {
+		splits, err := drawSplits(tx.InFileOrder(), labels, defaultShares, seed)
+		return splits, true, err
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	splits = make([]Split, tx.NumNodes())
+	for v := range splits {
+		value, err := values.At(kv.NodeID(v))
+		if err != nil {
+			return nil, false, err
+		}
+		if splits[v], err = splitOf(tx, kv.NodeID(v), value); err != nil {
+			return nil, false, err
+		}
+	}
+	return splits, false, nil
+}
+
+// splitOf is the split that a value of the column names; null names none.
+func splitOf(tx *kv.Tx, v kv.NodeID, value kv.Value) (Split, error) {
+	split, err := ParseSplit(value.String())
+	if err != nil {
+		err = naming.Node(tx, v, err)
+	}
+	return split, err
 }

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/batch"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -55,7 +54,7 @@ func addNodes(ctx context.Context, s *kv.Store, report func(kv.Correction)) erro
 		return err
 	}
 	last := slices.Max(slices.Collect(maps.Keys(lost)))
-	return batch.Each(ctx, s, batch.Size, int(last)+1-nodes, func(tx *kv.Tx, first, end int) error {
+	return inBatches(ctx, s, batchSize, int(last)+1-nodes, func(tx *kv.Tx, first, end int) error {
 		for v := nodes + first; v < nodes+end; v++ {
 			id, told := lost[kv.NodeID(v)]
 			if _, err := tx.Node(id); !told || err == nil { // another node has the id
@@ -90,7 +89,7 @@ func correctColumns(ctx context.Context, s *kv.Store, report func(kv.Correction)
 		return err
 	}
 	set, more := 0, 0 // values, and those of the transaction
-	err := batch.Each(ctx, s, batch.Size, nodes, func(tx *kv.Tx, first, end int) error {
+	err := inBatches(ctx, s, batchSize, nodes, func(tx *kv.Tx, first, end int) error {
 		var wrong []difference
 		err := compareNodes(ctx, tx, kv.Range{First: kv.NodeID(first), End: kv.NodeID(end)}, func(d difference) error {
 			wrong = append(wrong, d)
@@ -114,4 +113,31 @@ func correctColumns(ctx context.Context, s *kv.Store, report func(kv.Correction)
 		})
 	}
 	return err
+}
+
+// batchSize is how many things are written in one transaction.
+const batchSize = 1000
+
+// inBatches calls write for the things 0 to n−1, at most size of them in a transaction, and done once they are on disk.
+// A range that does not fit into a transaction is halved.
+func inBatches(
+	ctx context.Context, s *kv.Store, size, n int, write func(tx *kv.Tx, first, end int) error, done func(first, end int),
+) error {
+	for first := 0; first < n; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		end := min(first+size, n)
+		err := s.Update(func(tx *kv.Tx) error { return write(tx, first, end) })
+		if errors.Is(err, kv.ErrTxTooBig) && size > 1 {
+			size = (end - first + 1) / 2
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		done(first, end)
+		first = end
+	}
+	return nil
 }

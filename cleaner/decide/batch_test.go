@@ -1,4 +1,4 @@
-package batch
+package decide
 
 import (
 	"encoding/binary"
@@ -21,7 +21,7 @@ func TestWhatDoesNotFitIsHalved(t *testing.T) {
 	defer s.Close()
 	const n = 40_000
 	tries, next := 0, 0
-	err = Each(t.Context(), s, n, n, func(tx *kv.Tx, first, end int) error {
+	err = inBatches(t.Context(), s, n, n, func(tx *kv.Tx, first, end int) error {
 		tries++
 		for i := first; i < end; i++ {
 			if err := tx.Space("scratch").Put(binary.BigEndian.AppendUint64(nil, uint64(i)), nil); err != nil {
@@ -39,7 +39,7 @@ func TestWhatDoesNotFitIsHalved(t *testing.T) {
 		t.Errorf("got %d of %d done in %d tries, %v", next, n, tries, err)
 	}
 	failure := errors.New("failure")
-	err = Each(t.Context(), s, n, n, func(*kv.Tx, int, int) error { return failure }, func(int, int) { t.Error("done in spite of a failure") })
+	err = inBatches(t.Context(), s, n, n, func(*kv.Tx, int, int) error { return failure }, func(int, int) { t.Error("done in spite of a failure") })
 	if !errors.Is(err, failure) {
 		t.Errorf("got %v, want the failure of what is written", err)
 	}
