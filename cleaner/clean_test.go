@@ -471,32 +471,6 @@ func setRow(tx *kv.Tx, v kv.NodeID, row []float64) error {
 	return errors.Join(w.Put(v, row), w.Finish())
 }
 
-func TestCleanCancelledLeavesTheStore(t *testing.T) {
-	s := newPlanted(7, 400).load(t, false)
-	for _, when := range []string{"diagonal", "noise", "features", "propagate", "detector"} {
-		ctx, cancel := context.WithCancel(context.Background())
-		_, err := Clean(ctx, s, Options{Method: paper.Published, OnStage: func(stage ops.Stage) {
-			if stage.Name == when {
-				cancel()
-			}
-		}})
-		cancel()
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("cancelled after stage %s: got %v, want context.Canceled", when, err)
-		}
-	}
-	view(t, s, func(tx *kv.Tx) error {
-		if _, err := LastRun(tx); !errors.Is(err, kv.ErrNotFound) {
-			t.Errorf("last run after cancelled ones: got %v, want kv.ErrNotFound", err)
-		}
-		if column, ok := tx.Column(ScoreColumn); ok {
-			t.Errorf("score column after cancelled runs: got %+v, want none", column)
-		}
-		return nil
-	})
-	mustClean(t, s, Options{Method: paper.Published})
-}
-
 func TestCleanChecksItsOptions(t *testing.T) {
 	_, err := Clean(context.Background(), nil, Options{Hops: 6, Threshold: 1.5, Workers: -1, MemoryBudget: -1})
 	if !errors.Is(err, ErrOptions) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
@@ -42,13 +41,15 @@ func swept(t *testing.T, sweep *moments.Sweep, bare bool) *kv.Store {
 func TestMoments(t *testing.T) {
 	sweep := moments.New("cleaner")
 	one, opt := ops.Options{Workers: 1}, Options{Seed: 1, Workers: 1}
+	published := Options{Seed: 1, Workers: 1, Method: paper.Published}
 	for _, bare := range []bool{false, true} {
 		s := swept(t, sweep, bare)
-		n := 0
+		n, next := 0, int64(0)
 		update := func(change func(tx *kv.Tx) error) func() {
 			return func() {
 				n++
 				must.Do(t, s.Update(change))
+				next = nextRun(s)
 			}
 		}
 		change := func(tx *kv.Tx) error {
@@ -67,76 +68,58 @@ func TestMoments(t *testing.T) {
 			}
 			return errors.Join(err, m.Drop(), tx.SetIndexed(kv.LabelColumn, false))
 		}
-		view := func(name string, read func(ctx context.Context, tx *kv.Tx) (any, error)) moments.Call {
-			return moments.View(s, name, read)
-		}
 		clean := func(name string, before func(tx *kv.Tx) error, opt Options) moments.Call {
-			return moments.Call{Name: name, Before: update(before), Make: func(ctx context.Context) (any, error) {
-				_, err := Clean(ctx, s, opt)
-				return nil, err
-			}}
+			return moments.Write(name, update(before), func(ctx context.Context) (*Run, error) {
+				run, err := Clean(ctx, s, opt)
+				if err != nil && !errors.Is(err, kv.ErrCommitted) && nextRun(s) != next {
+					t.Errorf("a run is stored that failed: %v", err)
+				}
+				return run, err
+			})
 		}
-		rescore := func(name string, opt RescoreOptions) moments.Call {
-			opt.Workers = 1
-			return moments.Call{Name: name, Before: update(change), Make: func(ctx context.Context) (any, error) {
-				_, err := Rescore(ctx, s, opt)
-				return nil, err
-			}}
+		rescore := func(name string, full bool) moments.Call {
+			return moments.Write(name, update(change), func(ctx context.Context) (*Rescoring, error) {
+				return Rescore(ctx, s, RescoreOptions{Full: full, Workers: 1})
+			})
 		}
 		if bare {
-			predict := func(ctx context.Context) (any, error) {
-				_, err := Predict(ctx, s, opt)
-				return nil, err
-			}
-			sweep.Each(t, moments.Call{Name: "predict", Make: predict}, clean("clean without predictions", unpredict, opt))
+			sweep.Each(t,
+				moments.Write("predict", nil, func(ctx context.Context) (*PredictReport, error) { return Predict(ctx, s, opt) }),
+				clean("clean without predictions", unpredict, opt))
 		}
-		if !bare { // of which the next clean takes a look of the audit, and a pass is due to follow it
-			mustClean(t, s, opt)
+		mustClean(t, s, opt)
+		if !bare { // of which the next clean takes a look of the audit
 			answer(t, s, "ann", newPlanted(3, 64).truths(t, s), drawAudit(t, s, 30).Draws)
 		}
 		must.Do(t, s.Update(func(tx *kv.Tx) error { return tx.RemoveNode(7) }))
-		published := opt
-		published.Method = paper.Published
 		sweep.Each(t, clean("clean published", change, published), clean("clean", change, opt),
-			rescore("rescore", RescoreOptions{}), rescore("full rescore", RescoreOptions{Full: true}))
+			rescore("rescore", false), rescore("full rescore", true))
 		must.Do(t, s.Update(change))
 		size := 30
 		decided := func() { mustDecide(t, s, decide.Options{Who: "ann"}, decide.Request{Node: 5, Kind: decide.Reject}) }
 		sweep.Each(t,
-			view("explain", func(ctx context.Context, tx *kv.Tx) (any, error) { return Explain(ctx, tx, 5, one) }),
-			view("glance", func(ctx context.Context, tx *kv.Tx) (any, error) { return Glance(ctx, tx, 5, one) }),
-			view("features", func(ctx context.Context, tx *kv.Tx) (any, error) {
+			moments.View(s, "explain", func(ctx context.Context, tx *kv.Tx) (*Explanation, error) { return Explain(ctx, tx, 5, one) }),
+			moments.View(s, "glance", func(ctx context.Context, tx *kv.Tx) (*Explanation, error) { return Glance(ctx, tx, 5, one) }),
+			moments.View(s, "features", func(ctx context.Context, tx *kv.Tx) (any, error) {
 				f, err := Features(ctx, tx, 2, one)
 				if err != nil {
 					return nil, err
 				}
 				return nil, f.Close()
 			}),
-			view("statistics", func(ctx context.Context, tx *kv.Tx) (any, error) { return Statistics(ctx, tx) }),
-			view("plan", func(ctx context.Context, tx *kv.Tx) (any, error) { return PlanClean(ctx, tx, opt) }),
-			view("remaining", func(ctx context.Context, tx *kv.Tx) (any, error) { return CountRemaining(ctx, tx) }),
-			view("runs", func(_ context.Context, tx *kv.Tx) (any, error) { return Runs(tx) }),
-			view("check", func(ctx context.Context, tx *kv.Tx) (any, error) {
-				var problems []error
-				err := Check(ctx, tx, func(p kv.Problem) { problems = append(problems, errors.New(p.String())) })
-				if strings.Contains(fmt.Sprint(problems), moments.ErrDisk.Error()) {
-					err = moments.ErrDisk
-				}
-				return problems, err
-			}),
-			moments.Call{Name: "draw", Before: func() { size++ }, Make: func(ctx context.Context) (any, error) {
-				return nil, DrawAudit(ctx, s, size, 1)
-			}},
-			moments.Call{Name: "list", Before: update(forgetLists), Make: func(ctx context.Context) (any, error) {
+			moments.View(s, "statistics", Statistics),
+			moments.View(s, "plan", func(ctx context.Context, tx *kv.Tx) (*Plan, error) { return PlanClean(ctx, tx, opt) }),
+			moments.View(s, "remaining", CountRemaining),
+			moments.View(s, "runs", func(_ context.Context, tx *kv.Tx) ([]*Run, error) { return Runs(tx) }),
+			moments.Check(s, Check),
+			moments.Write("draw", func() { size++ }, func(ctx context.Context) (any, error) { return nil, DrawAudit(ctx, s, size, 1) }),
+			moments.Write("list", update(forgetLists), func(ctx context.Context) (any, error) {
 				if err := DrawList(ctx, s, Promise{ListTrusted, 0.5}, 0); !bare || !errors.Is(err, ErrAudit) {
 					return nil, err
 				}
 				return nil, nil
-			}},
-			moments.Call{Name: "undo", Before: decided, Make: func(ctx context.Context) (any, error) {
-				_, err := Undo(ctx, s, decide.Options{})
-				return nil, err
-			}},
+			}),
+			moments.Write("undo", decided, func(ctx context.Context) (decide.Entries, error) { return Undo(ctx, s, decide.Options{}) }),
 		)
 		must.Do(t, s.Update(func(tx *kv.Tx) error {
 			v, err := tx.AddNode(kv.Node{ID: "added", Label: "beta"})
@@ -144,28 +127,40 @@ func TestMoments(t *testing.T) {
 		}))
 		decided()
 		sweep.Each(t,
-			view("score", func(ctx context.Context, tx *kv.Tx) (any, error) {
+			moments.View(s, "score", func(ctx context.Context, tx *kv.Tx) ([]NodeScore, error) {
 				return Score(ctx, tx, []kv.NodeID{3, 9, 20, kv.NodeID(tx.NumNodes() - 1)}, one)
 			}),
-			view("changes", func(ctx context.Context, tx *kv.Tx) (any, error) {
+			moments.View(s, "changes", func(ctx context.Context, tx *kv.Tx) (string, error) {
 				run, err := LastRun(tx)
 				if err != nil {
-					return nil, err
+					return "", err
 				}
 				count, err := CountStale(ctx, tx, run, 100)
 				since, another := ChangesSince(ctx, tx, run)
 				return fmt.Sprint(count, since), errors.Join(err, another)
 			}),
-			view("predicted", func(ctx context.Context, tx *kv.Tx) (any, error) {
+			moments.View(s, "predicted", func(_ context.Context, tx *kv.Tx) (kv.Class, error) {
 				at, err := Predicted(tx)
 				if err != nil {
-					return nil, err
+					return 0, err
 				}
-				class, chance, err := at(5)
-				return fmt.Sprint(class, chance), err
+				class, _, err := at(5)
+				return class, err
 			}),
-			view("verdicts", func(ctx context.Context, tx *kv.Tx) (any, error) { return Verdicts(ctx, tx) }),
-			view("audit", func(ctx context.Context, tx *kv.Tx) (any, error) { return ReadAudit(ctx, tx) }),
+			moments.View(s, "verdicts", Verdicts),
+			moments.View(s, "audit", ReadAudit),
 		)
 	}
+}
+
+// nextRun is the number of the run after the last; 0 where that cannot be read.
+func nextRun(s *kv.Store) (next int64) {
+	err := s.View(func(tx *kv.Tx) (err error) {
+		next, err = nextRunID(tx)
+		return err
+	})
+	if err != nil {
+		return 0
+	}
+	return next
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/index"
@@ -33,36 +32,16 @@ func TestMoments(t *testing.T) {
 	decisions := func(w *StepWriter) error {
 		return errors.Join(w.Begin(ann), w.Add(Request{Node: v, Kind: Accept}), w.Add(Request{Node: v + 3, Kind: Relabel, To: storeClasses[n%3]}))
 	}
-	wrote := func(_ Entries, err error) (any, error) { return nil, err }
 	damaged := func() {
-		must.Do(t, s.Update(func(tx *kv.Tx) error {
-			return errors.Join(tx.SetValue(v, Column, kv.Value{}), tx.Space(historySpace).Delete(nodeKey(v, 1)))
-		}))
-	}
-	check := func(ctx context.Context, tx *kv.Tx) (any, error) {
-		var problems []error
-		err := Check(ctx, tx, func(p kv.Problem) { problems = append(problems, errors.New(p.String())) })
-		if strings.Contains(fmt.Sprint(problems), moments.ErrDisk.Error()) {
-			err = moments.ErrDisk
-		}
-		return problems, err
-	}
-	view := func(name string, read func(ctx context.Context, tx *kv.Tx) (any, error)) moments.Call {
-		return moments.View(s, name, read)
+		must.Do(t, s.Update(func(tx *kv.Tx) error { return tx.SetValue(v, Column, kv.Value{}) }))
 	}
 	sweep.Each(t,
-		moments.Call{Name: "write", Before: decided, Make: func(ctx context.Context) (any, error) {
-			_, err := Write(ctx, s, []Request{{Node: v, Kind: Accept}, {Node: v + 1, Kind: Unsure}}, bob)
-			return nil, err
-		}},
-		moments.Call{Name: "write in bulk", Before: decided, Make: func(ctx context.Context) (any, error) {
-			return wrote(writeInBulk(ctx, s, decisions))
-		}},
-		moments.Call{Name: "undo", Before: decided, Make: func(ctx context.Context) (any, error) {
-			return wrote(Undo(ctx, s, Options{}, Newest))
-		}},
-		view("history", func(ctx context.Context, tx *kv.Tx) (any, error) {
-			var all []Decision
+		moments.Write("write", decided, func(ctx context.Context) ([]Decision, error) {
+			return Write(ctx, s, []Request{{Node: v, Kind: Accept}, {Node: v + 1, Kind: Unsure}}, bob)
+		}),
+		moments.Write("write in bulk", decided, func(ctx context.Context) (Entries, error) { return writeInBulk(ctx, s, decisions) }),
+		moments.Write("undo", decided, func(ctx context.Context) (Entries, error) { return Undo(ctx, s, Options{}, Newest) }),
+		moments.View(s, "history", func(ctx context.Context, tx *kv.Tx) (all []Decision, _ error) {
 			for _, node := range []kv.NodeID{kv.NoNode, v} {
 				for d, err := range History(ctx, tx, node) {
 					if err != nil {
@@ -73,36 +52,33 @@ func TestMoments(t *testing.T) {
 			}
 			return all, nil
 		}),
-		view("labels after", func(ctx context.Context, tx *kv.Tx) (any, error) { return LabelsAfter(ctx, tx, 1) }),
-		view("nodes after", func(ctx context.Context, tx *kv.Tx) (any, error) { return NodesAfter(ctx, tx, 1) }),
-		view("reversals", func(ctx context.Context, tx *kv.Tx) (any, error) { return Reversals(ctx, tx, 1) }),
-		view("judgement", func(ctx context.Context, tx *kv.Tx) (any, error) { return JudgementAfter(ctx, tx, v, "beta", 1) }),
-		view("judgements", func(ctx context.Context, tx *kv.Tx) (any, error) {
+		moments.View(s, "after", func(ctx context.Context, tx *kv.Tx) (string, error) {
+			labels, err := LabelsAfter(ctx, tx, 1)
+			nodes, another := NodesAfter(ctx, tx, 1)
+			reversals, third := Reversals(ctx, tx, 1)
+			judgement, fourth := JudgementAfter(ctx, tx, v, "beta", 1)
+			return fmt.Sprint(labels, nodes, reversals, judgement), errors.Join(err, another, third, fourth)
+		}),
+		moments.View(s, "judgements", func(ctx context.Context, tx *kv.Tx) (string, error) {
 			right, wrong, err := CountJudgements(ctx, tx, kv.NodeID(tx.NumNodes()))
 			return fmt.Sprint(right, wrong), err
 		}),
-		view("words", func(ctx context.Context, tx *kv.Tx) (any, error) {
+		moments.View(s, "words", func(ctx context.Context, tx *kv.Tx) (string, error) {
 			words, disputed, err := Words(ctx, tx, v)
-			if err != nil {
-				return nil, err
-			}
-			standing, err := Standing(ctx, tx, v)
-			return fmt.Sprint(words, disputed, standing), err
+			standing, another := Standing(ctx, tx, v)
+			return fmt.Sprint(words, disputed, standing), errors.Join(err, another)
 		}),
-		view("verdicts", func(ctx context.Context, tx *kv.Tx) (any, error) {
+		moments.View(s, "verdicts", func(ctx context.Context, tx *kv.Tx) ([]Verdict, error) {
 			labels := make([]kv.Class, tx.NumNodes())
 			if err := tx.ReadClasses(kv.LabelColumn, kv.Range{End: kv.NodeID(len(labels))}, labels); err != nil {
 				return nil, err
 			}
 			return Verdicts(ctx, tx, labels)
 		}),
-		view("own step", func(ctx context.Context, tx *kv.Tx) (any, error) { return LastOwnStep(ctx, tx, "bob", 100) }),
-		view("check", check),
-		moments.Call{Name: "repair", Heals: true, Before: damaged, Make: func(ctx context.Context) (any, error) {
-			if err := Repair(ctx, s, func(kv.Correction) {}); err != nil {
-				return nil, err
-			}
-			return moments.View(s, "", check).Make(t.Context())
-		}},
+		moments.View(s, "own step", func(ctx context.Context, tx *kv.Tx) (int64, error) { return LastOwnStep(ctx, tx, "bob", 100) }),
+		moments.Check(s, Check),
+		moments.Write("repair", damaged, func(ctx context.Context) (any, error) {
+			return nil, Repair(ctx, s, func(kv.Correction) {})
+		}),
 	)
 }

@@ -1,13 +1,11 @@
 package query
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/index"
-	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -88,27 +86,5 @@ func TestErrorsCanBeTold(t *testing.T) {
 	}
 	if wrong, ok := errors.AsType[*ResolveError](query(cleaned, "nodes where year = 'x'")); !ok || wrong.Pos.Column != 20 {
 		t.Errorf("nodes where year = 'x': got %+v, want a *ResolveError at column 20", wrong)
-	}
-}
-
-func TestCancelledQuery(t *testing.T) {
-	store := papers.Cleaned(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	for _, text := range []string{"nodes where degree > 1", "count nodes group by label", "neighbors p1 hops 3", "classes"} {
-		if _, err := answered(ctx, store, Options{}, text); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s, cancelled: got %v, want context.Canceled", text, err)
-		}
-	}
-}
-
-// A closed store has no answers, which is not an empty answer.
-func TestQueryOfClosedStore(t *testing.T) {
-	store := papers.Cleaned(t)
-	must.Do(t, store.Close())
-	for _, text := range []string{"nodes limit 2", "count nodes", "suspects", "stats", "classes", "node leaf"} {
-		if _, err := answer(t, store, text); !errors.Is(err, kv.ErrClosed) {
-			t.Errorf("%s: got %v, want kv.ErrClosed", text, err)
-		}
 	}
 }
