@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -86,6 +87,9 @@ func (s *streams) review(ctx context.Context, at *desk, opt review.Options) (*cl
 	opt.Out, opt.Err, opt.Note = s.out, s.err, s.notice
 	if print.IsTerminal(s.in) && print.IsTerminal(s.out) {
 		opt.In = stream.NewReader(ctx, s.in)
+		if f, ok := s.in.(*os.File); ok {
+			opt.Drop = func() error { return stream.Drop(f) }
+		}
 	}
 	summary, audit, err := review.Run(ctx, opt)
 	if err == nil {

@@ -9,3 +9,6 @@ import (
 )
 
 func newFileReader(ctx context.Context, f *os.File) io.Reader { return newRelay(ctx, f) }
+
+// Drop does nothing.
+func Drop(*os.File) error { return nil }

@@ -40,6 +40,9 @@ type Options struct {
 	// terminal. The end of ctx ends its reads.
 	In io.Reader
 
+	// Drop, if not nil, drops what was typed before a suspect was shown: it is no reply about it.
+	Drop func() error
+
 	// Out shows suspects and decisions, Err shows remarks.
 	Out, Err io.Writer
 	Note     func(text string) // takes what steps say beside their answers
@@ -145,6 +148,12 @@ func (r *review) show(ctx context.Context) (done bool, err error) {
 		card(e, r.blind))
 	if err != nil {
 		return false, err
+	}
+	if r.Drop != nil {
+		r.replies.Reset(r.In)
+		if err := r.Drop(); err != nil {
+			return false, err
+		}
 	}
 	for {
 		reply, err := r.ask(r.question(e))
