@@ -26,7 +26,8 @@ var (
 func TestDocsNameWhatIsThere(t *testing.T) {
 	pages := must.Get(filepath.Glob("docs/*.md"))(t)
 	examples := must.Get(filepath.Glob("docs/examples/*/README.md"))(t)
-	for _, page := range append(append(pages, examples...), "README.md", "CONTRIBUTING.md", "docs/durability/README.md", "interop/python/README.md") {
+	for _, page := range append(append(pages, examples...), "README.md", "CONTRIBUTING.md", "docs/durability/README.md",
+		"interop/python/README.md") {
 		text := must.Get(os.ReadFile(page))(t)
 		prose := docCode.ReplaceAllString(string(text), "")
 		var paths []string

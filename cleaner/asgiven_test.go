@@ -20,21 +20,22 @@ import (
 // predictSome gives the store the predictions of the nodes at some positions.
 func (p plantedPartition) predictSome(t *testing.T, s *kv.Store, has func(position int) bool) {
 	t.Helper()
-	must.Do(t, importPredictions(s, []string{"alpha", "beta", "gamma", "δelta"}, PredictionOptions{Partial: true}, func(w *PredictionWriter, tx *kv.Tx) error {
-		for position, row := range p.scores {
-			if !has(position) {
-				continue
+	must.Do(t, importPredictions(s, []string{"alpha", "beta", "gamma", "δelta"}, PredictionOptions{Partial: true},
+		func(w *PredictionWriter, tx *kv.Tx) error {
+			for position, row := range p.scores {
+				if !has(position) {
+					continue
+				}
+				v, err := nodeAt(tx, position)
+				if err == nil {
+					err = w.Put(v, row)
+				}
+				if err != nil {
+					return err
+				}
 			}
-			v, err := nodeAt(tx, position)
-			if err == nil {
-				err = w.Put(v, row)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	}))
+			return nil
+		}))
 }
 
 // cells are the results of a run for every node, in file order: score, suggestion, confidence.
@@ -131,7 +132,8 @@ func TestAsGivenWithoutRows(t *testing.T) {
 				opt.Notice = func(text string) { notices = append(notices, text) }
 				s, run := cleaned(p)
 				opt.Notice = nil
-				if want := "50 nodes without predictions, and so without a score"; !slices.Contains(notices, want) || !strings.HasSuffix(run.PredictionUse, want) {
+				if want := "50 nodes without predictions, and so without a score"; !slices.Contains(notices, want) ||
+					!strings.HasSuffix(run.PredictionUse, want) {
 					t.Errorf("got notices %q and %q, want %q in both", notices, run.PredictionUse, want)
 				}
 				rows := cells(t, s)

@@ -355,13 +355,16 @@ func nameOfLook(started int64, seed uint64, draws []AuditDraw) string {
 
 // judge reads what people say of the label that a node had when entry seq of the history was the newest. It returns nil
 // of a node that was removed, or whose label something other than a decision has changed.
-func (r *auditRecord) judge(ctx context.Context, tx *kv.Tx, node uint32, label kv.Class, seq int64) (*AuditDraw, error) {
+func (r *auditRecord) judge(
+	ctx context.Context, tx *kv.Tx, node uint32, label kv.Class, seq int64,
+) (*AuditDraw, error) {
 	removed, err := tx.Removed()
 	if err != nil || removed.Has(kv.NodeID(node)) {
 		return nil, err
 	}
 	d := &AuditDraw{Node: kv.NodeID(node), Label: r.Classes[label]}
-	if d.Judgement, err = decide.JudgementAfter(ctx, tx, d.Node, d.Label, seq); err != nil || d.Judgement != decide.Unjudged {
+	if d.Judgement, err = decide.JudgementAfter(ctx, tx, d.Node, d.Label, seq); err != nil ||
+		d.Judgement != decide.Unjudged {
 		return d, err
 	}
 	now, err := tx.Label(d.Node)

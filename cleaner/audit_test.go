@@ -79,7 +79,8 @@ func TestAudit(t *testing.T) {
 	wrongBefore := p.decideByTruth(t, s, 2, decide.Relabel)
 
 	a := drawAudit(t, s, 50)
-	if len(a.Draws) != 50 || a.Decided != 0 || a.Look != 0 || a.NextLook != 25 || !math.IsNaN(a.Rate) || a.Found != wrongBefore {
+	if len(a.Draws) != 50 || a.Decided != 0 || a.Look != 0 || a.NextLook != 25 || !math.IsNaN(a.Rate) ||
+		a.Found != wrongBefore {
 		t.Fatalf("after the first draw: %+v", a)
 	}
 	var labelled int64
@@ -163,7 +164,8 @@ func TestAuditOfAll(t *testing.T) {
 	wrong := answer(t, s, "", truths, a.Draws)
 	a = mustAudit(t, s)
 	want := float64(wrong) / float64(a.Labels)
-	if a.Look != len(a.Draws) || a.NextLook != a.Look || math.Abs(a.Low-want) > 1e-12 || math.Abs(a.High-want) > 1e-12 || a.Left() > 1e-9 {
+	if a.Look != len(a.Draws) || a.NextLook != a.Look || math.Abs(a.Low-want) > 1e-12 || math.Abs(a.High-want) > 1e-12 ||
+		a.Left() > 1e-9 {
 		t.Errorf("all are looked at: %+v, want a rate of %v", a, want)
 	}
 	err := DrawAudit(context.Background(), s, 10, 1)

@@ -126,7 +126,8 @@ func DrawList(ctx context.Context, s *kv.Store, p Promise, draws int) error {
 			return err
 		}
 		if a.Look == 0 {
-			return fmt.Errorf("%w for a list before the first look of the audit, which needs %d decided draws", ErrAudit, a.NextLook)
+			return fmt.Errorf("%w for a list before the first look of the audit, which needs %d decided draws", ErrAudit,
+				a.NextLook)
 		}
 		if a.Behind {
 			return fmt.Errorf("%w for a list while scores do not follow the last look: rescore first", ErrAudit)
@@ -161,7 +162,9 @@ func DrawList(ctx context.Context, s *kv.Store, p Promise, draws int) error {
 }
 
 // newListRecord draws a list; nodes are its labels as a bitmap.
-func newListRecord(ctx context.Context, tx *kv.Tx, of *auditRecord, p Promise, draws int, chance float64) (*listRecord, []byte, error) {
+func newListRecord(
+	ctx context.Context, tx *kv.Tx, of *auditRecord, p Promise, draws int, chance float64,
+) (*listRecord, []byte, error) {
 	var where index.Predicate = isUndecided
 	if p.Kind == ListSuspects {
 		where = Suspects(math.Inf(-1))
@@ -186,8 +189,8 @@ func newListRecord(ctx context.Context, tx *kv.Tx, of *auditRecord, p Promise, d
 		return nil, nil, err
 	}
 	if len(found.Nodes) == 0 {
-		return nil, nil, fmt.Errorf("%w: %d draws can show no list of labels that nobody has decided on, and of which at most %v "+
-			"are wasted; if there are such labels, ask for more draws, or for a larger share", ErrAudit, draws, p.Share)
+		return nil, nil, fmt.Errorf("%w: %d draws can show no list of labels that nobody has decided on, and of which at "+
+			"most %v are wasted; if there are such labels, ask for more draws, or for a larger share", ErrAudit, draws, p.Share)
 	}
 	l := &listRecord{Promise: p, Drawn: time.Now().Unix(), Size: int64(len(found.Nodes)), Draws: found.Draws}
 	l.Forgiven = int(audit.Forgiven(l.Size, int64(len(l.Draws)), p.Share, chance))
@@ -219,7 +222,8 @@ func (r *auditRecord) class(name string) kv.Class {
 func (r *auditRecord) readLists(ctx context.Context, tx *kv.Tx) (lists []AuditList, err error) {
 	for number, of := range r.Lists {
 		l := AuditList{
-			Promise: of.Promise, Drawn: time.Unix(of.Drawn, 0).UTC(), Labels: of.Size, Forgiven: of.Forgiven, number: number, run: of.Run,
+			Promise: of.Promise, Drawn: time.Unix(of.Drawn, 0).UTC(), Labels: of.Size, Forgiven: of.Forgiven, number: number,
+			run: of.Run,
 		}
 		good := decide.Wrong
 		if of.Kind == ListTrusted {

@@ -109,7 +109,8 @@ func TestLists(t *testing.T) {
 			t.Error("answers change the list")
 		}
 	}
-	if a := mustAudit(t, s); a.Look != before.Look || a.Rate != before.Rate || a.High != before.High || len(a.Draws) != 25 {
+	if a := mustAudit(t, s); a.Look != before.Look || a.Rate != before.Rate || a.High != before.High ||
+		len(a.Draws) != 25 {
 		t.Errorf("lists move the rate: %+v, want %+v", a, before)
 	}
 	// A run scores anew: there is a new list.
@@ -127,7 +128,8 @@ func TestListFails(t *testing.T) {
 	l := drawList(t, s, p, 0)
 	first := mustAudit(t, s).ListDraws(p)
 	for i, d := range l.Draws[:l.Forgiven+1] {
-		mustDecide(t, s, decide.Options{Who: "ann"}, decide.Request{Node: d.Node, Kind: []decide.Kind{decide.Reject, decide.Unsure}[i%2]})
+		mustDecide(t, s, decide.Options{Who: "ann"},
+			decide.Request{Node: d.Node, Kind: []decide.Kind{decide.Reject, decide.Unsure}[i%2]})
 	}
 	a := mustAudit(t, s)
 	if l = a.List(p); !l.HasFailed() || l.IsKept() || l.Wasted != l.Forgiven+1 {
@@ -182,9 +184,10 @@ func TestNoList(t *testing.T) {
 		return nil
 	})
 	mustDecide(t, s, decide.Options{Who: "bob"}, all...)
-	const want = "24 draws can show no list of labels that nobody has decided on, and of which at most 0.1 are wasted; if there are such labels, " +
-		"ask for more draws, or for a larger share"
-	if err := DrawList(t.Context(), s, Promise{ListTrusted, 0.1}, 0); !errors.Is(err, ErrAudit) || !strings.Contains(err.Error(), want) {
+	const want = "24 draws can show no list of labels that nobody has decided on, and of which at most 0.1 are wasted; " +
+		"if there are such labels, ask for more draws, or for a larger share"
+	if err := DrawList(t.Context(), s, Promise{ListTrusted, 0.1}, 0); !errors.Is(err, ErrAudit) ||
+		!strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }

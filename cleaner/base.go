@@ -28,7 +28,9 @@ const (
 )
 
 // trainAndPredict trains the base classifier and predicts every node. The caller closes the predictions.
-func (p *problem) trainAndPredict(ctx context.Context, opt Options) (predictions *rowstore.Store, t *trainedBase, err error) {
+func (p *problem) trainAndPredict(
+	ctx context.Context, opt Options,
+) (predictions *rowstore.Store, t *trainedBase, err error) {
 	began := time.Now()
 	if opt, err = opt.withDefaults(); err != nil {
 		return nil, nil, err
@@ -144,19 +146,20 @@ func (p *problem) predictAll(ctx context.Context, t *trainedBase, opt Options) (
 	// A block of narrow inputs has very many rows, whose activations together would not fit.
 	layers := make([]nn.Activations, parallel.Workers(opt.Workers))
 	x := make([][]float32, len(layers))
-	return out.OrClose(parallel.Do(ctx, len(layers), (n+baseBatch-1)/baseBatch, func(_ context.Context, worker, b int) error {
-		rows := kv.Range{First: kv.NodeID(b * baseBatch), End: kv.NodeID(min((b+1)*baseBatch, n))}
-		x[worker] = slices.Grow(x[worker][:0], rows.Len()*width)[:rows.Len()*width]
-		if err := t.inputs.Read(rows, 0, width, x[worker]); err != nil {
-			return err
-		}
-		logits := layers[worker].Outputs(t.Net, nn.Dense(x[worker], rows.Len(), width))
-		t.learned.each(rows, func(row int, v kv.NodeID) {
-			t.LeaveOut(row, int(p.labels[v]), logits[int(v-rows.First)*p.classes:][:p.classes])
-		})
-		nn.Softmaxes(logits, p.classes)
-		return out.Write(rows, 0, p.classes, logits)
-	}))
+	return out.OrClose(parallel.Do(ctx, len(layers), (n+baseBatch-1)/baseBatch,
+		func(_ context.Context, worker, b int) error {
+			rows := kv.Range{First: kv.NodeID(b * baseBatch), End: kv.NodeID(min((b+1)*baseBatch, n))}
+			x[worker] = slices.Grow(x[worker][:0], rows.Len()*width)[:rows.Len()*width]
+			if err := t.inputs.Read(rows, 0, width, x[worker]); err != nil {
+				return err
+			}
+			logits := layers[worker].Outputs(t.Net, nn.Dense(x[worker], rows.Len(), width))
+			t.learned.each(rows, func(row int, v kv.NodeID) {
+				t.LeaveOut(row, int(p.labels[v]), logits[int(v-rows.First)*p.classes:][:p.classes])
+			})
+			nn.Softmaxes(logits, p.classes)
+			return out.Write(rows, 0, p.classes, logits)
+		}))
 }
 
 // measureAccuracy fills the report's counts and accuracies.

@@ -224,7 +224,8 @@ func (p *problem) writeDegrees(ctx context.Context, s *rowstore.Store, operators
 	}
 	for v, degree := range degrees {
 		one := kv.Range{First: kv.NodeID(v), End: kv.NodeID(v + 1)}
-		if err := s.Write(one, s.Width()-1, 1, []float32{float32(elementary.Log(float64(1+degree)) / degreeScale)}); err != nil {
+		if err := s.Write(one, s.Width()-1, 1,
+			[]float32{float32(elementary.Log(float64(1+degree)) / degreeScale)}); err != nil {
 			return err
 		}
 	}

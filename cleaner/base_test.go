@@ -247,7 +247,8 @@ func TestBaseClassifierOnAwkwardGraphs(t *testing.T) {
 	for v := range p.splits {
 		p.splits[v] = SplitTest
 	}
-	if _, _, err := p.trainAndPredict(context.Background(), Options{}); !errors.Is(err, ErrNoLabels) || !strings.Contains(err.Error(), "training split") {
+	if _, _, err := p.trainAndPredict(context.Background(), Options{}); !errors.Is(err, ErrNoLabels) ||
+		!strings.Contains(err.Error(), "training split") {
 		t.Errorf("no training nodes: got %v, want ErrNoLabels of the training split", err)
 	}
 }
@@ -281,7 +282,8 @@ func TestPredictionDoesNotSeeOwnLabel(t *testing.T) {
 		out := must.Get(p.predictAll(ctx, fit, Options{}))(t)
 		closeStore(t, out)
 		predicted, x := make([]float32, 2), make([]float32, inputs.Width())
-		must.Do(t, errors.Join(out.Read(kv.Range{First: v, End: v + 1}, 0, 2, predicted), inputs.Read(kv.Range{First: v, End: v + 1}, 0, len(x), x)))
+		must.Do(t, errors.Join(out.Read(kv.Range{First: v, End: v + 1}, 0, 2, predicted),
+			inputs.Read(kv.Range{First: v, End: v + 1}, 0, len(x), x)))
 		logits := new(nn.Activations).Outputs(fit.Net, nn.Dense(x, 1, len(x)))
 		nn.Softmaxes(logits, len(logits))
 		return float64(predicted[0]), float64(logits[0])
@@ -300,7 +302,8 @@ func TestStructureDoesNotSeeOwnLabel(t *testing.T) {
 	for seed := range uint64(longtest.Of(50, 200)) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		n, c := 2+r.IntN(20), 3
-		p := problem{graph: awkwardGraph(r, n), order: identityOrder(n), labels: kvtest.AwkwardLabels(r, n, c), classes: c, place: newPlace(t)}
+		p := problem{graph: awkwardGraph(r, n), order: identityOrder(n), labels: kvtest.AwkwardLabels(r, n, c), classes: c,
+			place: newPlace(t)}
 		p.splits = make([]Split, n)
 		for v := range p.splits {
 			p.splits[v] = Split(r.IntN(4))
@@ -377,7 +380,8 @@ func TestMixedInputs(t *testing.T) {
 				shares[p.labels[u]] += weight
 			}
 		}
-		want := slices.Concat(scaled(own, 2), scaled(around, 2), scaled(shares, 1), []float64{math.Log(float64(1+len(neighbors))) / 10})
+		want := slices.Concat(scaled(own, 2), scaled(around, 2), scaled(shares, 1),
+			[]float64{math.Log(float64(1+len(neighbors))) / 10})
 		for j, x := range want {
 			if y := float64(got[v*len(want)+j]); !golden.Near(y, x, 1e-5) {
 				t.Fatalf("node %d, input %d: got %v, want %v", v, j, y, x)
@@ -441,7 +445,8 @@ func TestBaseFeatures(t *testing.T) {
 				}
 				must.Do(t, err)
 				if (features != nil) != c.used || (notice == "") != c.used || !strings.Contains(notice, c.notice) {
-					t.Errorf("got features %v and notice %q, want them used: %v, and a notice with %q", features, notice, c.used, c.notice)
+					t.Errorf("got features %v and notice %q, want them used: %v, and a notice with %q", features, notice,
+						c.used, c.notice)
 				}
 				if features == nil {
 					return nil
@@ -469,7 +474,8 @@ func TestPredictRefuses(t *testing.T) {
 	if _, err := Predict(context.Background(), s, Options{}); !errors.Is(err, kv.ErrReadOnly) {
 		t.Errorf("a store open for reading: got %v, want kv.ErrReadOnly", err)
 	}
-	if _, err := Predict(context.Background(), kvtest.Load(t, kvtest.NumberedGraph([]string{"", ""})), Options{}); !errors.Is(err, ErrNoLabels) {
+	if _, err := Predict(context.Background(), kvtest.Load(t, kvtest.NumberedGraph([]string{"", ""})),
+		Options{}); !errors.Is(err, ErrNoLabels) {
 		t.Errorf("no labels: got %v, want ErrNoLabels", err)
 	}
 	if _, err := Predict(context.Background(), kvtest.Create(t, kv.Options{}), Options{}); !errors.Is(err, ErrNoLabels) {

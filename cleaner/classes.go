@@ -60,8 +60,8 @@ func (s *LabelStatistics) Warning() string {
 	if !(math.Abs(s.AdjustedHomophily) < LowHomophily) { // also if it is NaN
 		return ""
 	}
-	return fmt.Sprintf("low homophily: %.3g of labelled neighbours agree, %.3g would by chance (adjusted homophily %.3g, want %.3g "+
-		"or more, or %.3g or less): neighbours say less of a label here, and scores are less reliable",
+	return fmt.Sprintf("low homophily: %.3g of labelled neighbours agree, %.3g would by chance (adjusted homophily "+
+		"%.3g, want %.3g or more, or %.3g or less): neighbours say less of a label here, and scores are less reliable",
 		s.Homophily, s.ChanceHomophily, s.AdjustedHomophily, LowHomophily, -LowHomophily)
 }
 
@@ -202,7 +202,9 @@ func (n *NeighborCounts) disagree() bool {
 }
 
 // countNeighbors counts the neighbours in a graph.
-func countNeighbors(ctx context.Context, graph ops.Graph, labels []kv.Class, classes, workers int) (*NeighborCounts, error) {
+func countNeighbors(
+	ctx context.Context, graph ops.Graph, labels []kv.Class, classes, workers int,
+) (*NeighborCounts, error) {
 	blocks, err := graph.AdjacencyBlocks()
 	if err != nil {
 		return nil, err
@@ -302,8 +304,9 @@ func (p *problem) tellOrder(ctx context.Context) (string, error) {
 	if kappa := (agreeing - byChance) / (compared - byChance); kappa >= leastKappa || agreeing == compared {
 		return "", nil
 	}
-	return fmt.Sprintf("Your predictions agree with %.0f%% of the labels, and would with %.0f%% by chance: are their rows in the order "+
-		"of the nodes, and their columns in the order of the classes?", 100*agreeing/compared, 100*byChance/compared), nil
+	return fmt.Sprintf("Your predictions agree with %.0f%% of the labels, and would with %.0f%% by chance: are their "+
+		"rows in the order of the nodes, and their columns in the order of the classes?", 100*agreeing/compared,
+		100*byChance/compared), nil
 }
 
 // swappedClasses names the first classes that are predicted for one another's labels. Class b takes the place of class

@@ -43,12 +43,14 @@ func TestStatisticsByHand(t *testing.T) {
 	s := must.Get(index.Open(dir, kv.Options{MemoryBudget: 64 << 20}))(t)
 	defer s.Close()
 	got := mustStatistics(t, s)
-	if got.Labels != 4 || !golden.Near(got.Homophily, 4./6, 1e-12) || !golden.Near(got.ChanceHomophily, 0.5, 1e-12) || !golden.Near(got.AdjustedHomophily, 1./3, 1e-12) {
+	if got.Labels != 4 || !golden.Near(got.Homophily, 4./6, 1e-12) || !golden.Near(got.ChanceHomophily, 0.5, 1e-12) ||
+		!golden.Near(got.AdjustedHomophily, 1./3, 1e-12) {
 		t.Errorf("got %+v, want 4 labelled, homophily 2/3, by chance 1/2, adjusted 1/3", got)
 	}
 	for k, name := range []string{"x", "y"} {
 		c := got.Classes[k]
-		if c.Class != name || c.Nodes != 2 || !golden.Near(c.Homophily, 2./3, 1e-12) || !math.IsNaN(c.SelfConfidence) || !math.IsNaN(c.MislabelRate) || c.Suspects != 0 {
+		if c.Class != name || c.Nodes != 2 || !golden.Near(c.Homophily, 2./3, 1e-12) || !math.IsNaN(c.SelfConfidence) ||
+			!math.IsNaN(c.MislabelRate) || c.Suspects != 0 {
 			t.Errorf("class %s: got %+v, want 2 nodes, homophily 2/3 and nothing else", name, c)
 		}
 	}
@@ -57,7 +59,8 @@ func TestStatisticsByHand(t *testing.T) {
 	}
 	// Neighbours that hardly agree less than by chance, and much less.
 	got.setHomophily([]int64{9, 9}, []int64{20, 20})
-	if warning := got.Warning(); !strings.Contains(warning, "0.45 of labelled neighbours agree, 0.5 would by chance (adjusted homophily -0.1") {
+	if warning := got.Warning(); !strings.Contains(warning, "0.45 of labelled neighbours agree, 0.5 would by chance "+
+		"(adjusted homophily -0.1") {
 		t.Errorf("homophily 0.45: got warning %q", warning)
 	}
 	got.setHomophily([]int64{1, 1}, []int64{10, 10})
@@ -67,7 +70,8 @@ func TestStatisticsByHand(t *testing.T) {
 	for _, nothing := range [][2][]int64{{{0, 0}, {0, 0}}, {{4, 0}, {4, 0}}} {
 		got.setHomophily(nothing[0], nothing[1])
 		if !math.IsNaN(got.AdjustedHomophily) || got.Warning() != "" {
-			t.Errorf("%v agreeing of %v: got adjusted homophily %v, warning %q, want NaN and none", nothing[0], nothing[1], got.AdjustedHomophily, got.Warning())
+			t.Errorf("%v agreeing of %v: got adjusted homophily %v, warning %q, want NaN and none", nothing[0], nothing[1],
+				got.AdjustedHomophily, got.Warning())
 		}
 	}
 }
@@ -113,7 +117,8 @@ func TestStatisticsOfARun(t *testing.T) {
 					}
 				}
 				c := got.Classes[k]
-				if c.Class != name || c.Nodes != nodes || c.Suspects != suspects || !golden.Near(c.SelfConfidence, confidence/float64(nodes), 1e-6) {
+				if c.Class != name || c.Nodes != nodes || c.Suspects != suspects ||
+					!golden.Near(c.SelfConfidence, confidence/float64(nodes), 1e-6) {
 					t.Errorf("%T, class %s: got %+v, want %d nodes, %d suspects, self-confidence %v",
 						by, name, c, nodes, suspects, confidence/float64(nodes))
 				}
@@ -132,7 +137,8 @@ func TestStatisticsOfARun(t *testing.T) {
 				wrong, sizes = wrong+size*c.MislabelRate, sizes+size
 			}
 			if !golden.Near(wrong/sizes, run.MislabelRate, 1e-9) {
-				t.Errorf("%T: the classes have the mislabel rate %v by their sizes, want that of the run, %v", by, wrong/sizes, run.MislabelRate)
+				t.Errorf("%T: the classes have the mislabel rate %v by their sizes, want that of the run, %v", by, wrong/sizes,
+					run.MislabelRate)
 			}
 			for _, factor := range ofDefault {
 				if !golden.Near(factor, ofDefault[0], 1e-6) {
@@ -142,7 +148,8 @@ func TestStatisticsOfARun(t *testing.T) {
 			return nil
 		})
 		if got.Run != run.ID || got.AdjustedHomophily < 0.4 || got.Warning() != "" {
-			t.Errorf("%T: got run %d, adjusted homophily %v, warning %q, want run %d and none", by, got.Run, got.AdjustedHomophily, got.Warning(), run.ID)
+			t.Errorf("%T: got run %d, adjusted homophily %v, warning %q, want run %d and none", by, got.Run,
+				got.AdjustedHomophily, got.Warning(), run.ID)
 		}
 	}
 }
@@ -156,8 +163,9 @@ func TestRatesOfMean(t *testing.T) {
 	}{
 		{[]float64{0.1, 0.3}, []float64{10, 10}, 0.1, []float64{0.05, 0.15}},
 		{[]float64{0.1, none, 0.3}, []float64{30, 0, 10}, 0.3, []float64{0.2, none, 0.6}},
-		{[]float64{0.1, 0.9}, []float64{10, 10}, 0.75, []float64{0.5, 1}}, // of 15 wrong labels 10 are all of the second class
-		{[]float64{0, 0}, []float64{5, 20}, 0.2, []float64{0.2, 0.2}},     // no score tells the classes apart
+		// of 15 wrong labels 10 are all of the second class
+		{[]float64{0.1, 0.9}, []float64{10, 10}, 0.75, []float64{0.5, 1}},
+		{[]float64{0, 0}, []float64{5, 20}, 0.2, []float64{0.2, 0.2}}, // no score tells the classes apart
 		{[]float64{0.9, 0}, []float64{5, 5}, 0.6, []float64{1, 0.2}},
 		{[]float64{0.2, 0.4}, []float64{5, 5}, 1, []float64{1, 1}},
 		{[]float64{0.2, 0.4}, []float64{5, 5}, 0, []float64{0, 0}},
@@ -208,7 +216,8 @@ func TestStatisticsWarnOfLowHomophily(t *testing.T) {
 			p.edges = append(p.edges, [2]int{u, v})
 		}
 		got := mustStatistics(t, p.load(t, true))
-		if warning := got.Warning(); (warning != "") != test.warns || test.warns && !strings.HasPrefix(warning, "low homophily: ") {
+		if warning := got.Warning(); (warning != "") != test.warns || test.warns &&
+			!strings.HasPrefix(warning, "low homophily: ") {
 			t.Errorf("%v of the edges between classes, adjusted homophily %v: got warning %q, want one: %v",
 				test.between, got.AdjustedHomophily, warning, test.warns)
 		}

@@ -131,7 +131,8 @@ func (k *classifier) check() error {
 		sound = sound && len(weights) == 2
 	}
 	if !sound {
-		return fmt.Errorf("the built-in classifier: a network of %v for %d classes: %w", k.Widths, len(k.Classes), kv.ErrCorrupt)
+		return fmt.Errorf("the built-in classifier: a network of %v for %d classes: %w", k.Widths, len(k.Classes),
+			kv.ErrCorrupt)
 	}
 	return nil
 }

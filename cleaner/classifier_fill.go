@@ -172,7 +172,9 @@ func (f *filler) rowsOf(ctx context.Context, nodes []kv.NodeID, opt Options) ([]
 }
 
 // rowsByPass is rowsOf with the inputs of all nodes, in passes over the graph. Nodes ascend.
-func (f *filler) rowsByPass(ctx context.Context, s *kv.Store, nodes []kv.NodeID, opt Options) (rows [][]float32, err error) {
+func (f *filler) rowsByPass(
+	ctx context.Context, s *kv.Store, nodes []kv.NodeID, opt Options,
+) (rows [][]float32, err error) {
 	place, err := workplace.Open(ctx, s, f.tx)
 	if err != nil {
 		return nil, err
@@ -188,14 +190,16 @@ func (f *filler) rowsByPass(ctx context.Context, s *kv.Store, nodes []kv.NodeID,
 	}
 	rows = make([][]float32, len(nodes))
 	layers := make([]nn.Activations, parallel.Workers(opt.Workers))
-	err = parallel.Do(ctx, len(layers), (len(nodes)+filledAtOnce-1)/filledAtOnce, func(ctx context.Context, worker, part int) error {
-		at := part * filledAtOnce
-		return rowstore.EachOf(ctx, inputs, nodes[at:min(at+filledAtOnce, len(nodes))], func(v kv.NodeID, x []float32) (err error) {
-			rows[at], err = f.row(v, f.by.predict(x, &layers[worker]))
-			at++
-			return err
+	err = parallel.Do(ctx, len(layers), (len(nodes)+filledAtOnce-1)/filledAtOnce,
+		func(ctx context.Context, worker, part int) error {
+			at := part * filledAtOnce
+			return rowstore.EachOf(ctx, inputs, nodes[at:min(at+filledAtOnce, len(nodes))],
+				func(v kv.NodeID, x []float32) (err error) {
+					rows[at], err = f.row(v, f.by.predict(x, &layers[worker]))
+					at++
+					return err
+				})
 		})
-	})
 	return rows, err
 }
 
@@ -273,7 +277,9 @@ func (k *classifier) features(tx *kv.Tx) (ops.Source, error) {
 func (k *classifier) labelHops() int { return (k.Widths[0] - 1) / len(k.Classes) }
 
 // inputs are those of the network, of every node.
-func (k *classifier) inputs(ctx context.Context, tx *kv.Tx, place *workplace.Place, opt Options) (inputs *rowstore.Store, err error) {
+func (k *classifier) inputs(
+	ctx context.Context, tx *kv.Tx, place *workplace.Place, opt Options,
+) (inputs *rowstore.Store, err error) {
 	if opt, err = opt.withDefaults(); err != nil {
 		return nil, err
 	}

@@ -72,7 +72,8 @@ func TestPredictionOfOneNode(t *testing.T) {
 			}
 			return nil
 		}))
-		for input, wide := range map[string]int{InputFeatures: width, InputMixed: 2*width + classes + 1, InputStructure: 3*classes + 1} {
+		for input, wide := range map[string]int{InputFeatures: width, InputMixed: 2*width + classes + 1,
+			InputStructure: 3*classes + 1} {
 			for _, drawn := range []bool{false, true} {
 				if !drawn && name != "splits" {
 					continue
@@ -127,7 +128,8 @@ func TestScoreOfAddedNode(t *testing.T) {
 	}
 	must.Get(Rescore(t.Context(), s, RescoreOptions{Full: true, KeepRate: true}))(t)
 	want := mustScore(t, s, p.nodes[300].ID)
-	if want.Predicted || !near(got.Score, want.Score, 1e-5) || !near(got.Confidence, want.Confidence, 1e-5) || got.Suggestion != want.Suggestion {
+	if want.Predicted || !near(got.Score, want.Score, 1e-5) || !near(got.Confidence, want.Confidence, 1e-5) ||
+		got.Suggestion != want.Suggestion {
 		t.Errorf("got %+v, stored is %+v", got, want)
 	}
 }
@@ -268,7 +270,8 @@ func TestCleanOfAddedNodes(t *testing.T) {
 		t.Errorf("got %q", run.PredictionUse)
 	}
 	for _, node := range p.nodes[count:] {
-		if score := mustScore(t, s, node.ID); score.Predicted || score.Lack != "" || node.Label != "" && math.IsNaN(score.Score) {
+		if score := mustScore(t, s, node.ID); score.Predicted || score.Lack != "" || node.Label != "" &&
+			math.IsNaN(score.Score) {
 			t.Errorf("got %+v, want a score by stored predictions", score)
 		}
 	}

@@ -88,7 +88,8 @@ func TestKeptClassifier(t *testing.T) {
 						return nil
 					})
 				}
-				if !slices.ContainsFunc(notices, func(text string) bool { return strings.Contains(text, "the kept classifier has predicted 40 nodes") }) {
+				if !slices.ContainsFunc(notices,
+					func(text string) bool { return strings.Contains(text, "the kept classifier has predicted 40 nodes") }) {
 					t.Errorf("got the notices %q, want how many the classifier has predicted", notices)
 				}
 				now := storedPredictions(t, s)
@@ -98,7 +99,8 @@ func TestKeptClassifier(t *testing.T) {
 					if ok && !slices.Equal(row, was) {
 						t.Fatalf("node %s: got predictions %v, had %v", id, row, was)
 					}
-					if best, _, _ := largest(row); !ok && classes[best] == p.truth[slices.IndexFunc(p.nodes, func(n kv.Node) bool { return n.ID == id })] {
+					if best, _, _ := largest(row); !ok &&
+						classes[best] == p.truth[slices.IndexFunc(p.nodes, func(n kv.Node) bool { return n.ID == id })] {
 						right++
 					}
 				}

@@ -152,7 +152,8 @@ func tellUnsettled(m *labelmodel.Model) string {
 	if m == nil || !m.Unsettled {
 		return ""
 	}
-	return fmt.Sprintf("the label model had not converged after %d rounds: scores and the mislabel rate may be slightly off", labelmodel.MostSweeps)
+	return fmt.Sprintf("the label model had not converged after %d rounds: scores and the mislabel rate may be "+
+		"slightly off", labelmodel.MostSweeps)
 }
 
 // warningsOf are those of Run.Warnings. order is that of tellOrder, and the model may be nil.
@@ -164,16 +165,18 @@ func warningsOf(homophily *LabelStatistics, order string, model *labelmodel.Mode
 		warnings = append(warnings, order)
 	}
 	if model != nil && model.Alike {
-		warnings = append(warnings, "the predictions are too weak to tell wrong labels from hard ones, so wrong labels of all pairs of classes count as equally frequent")
+		warnings = append(warnings, "the predictions are too weak to tell wrong labels from hard ones, so wrong labels of "+
+			"all pairs of classes count as equally frequent")
 	}
 	return warnings
 }
 
 // A PredictReport says how the base classifier was trained and how often it agrees with the given labels.
 type PredictReport struct {
-	Inputs                                          string  // InputFeatures, InputMixed or InputStructure
-	TrainNodes, ValidationNodes, TestNodes          int64   // labelled nodes: learned from, and of the other splits
-	TrainAccuracy, ValidationAccuracy, TestAccuracy float64 // of the predictions, cross-fitted (see Predict); NaN for an empty split
+	Inputs                                 string // InputFeatures, InputMixed or InputStructure
+	TrainNodes, ValidationNodes, TestNodes int64  // labelled nodes: learned from, and of the other splits
+	// of the predictions, cross-fitted (see Predict); NaN for an empty split
+	TrainAccuracy, ValidationAccuracy, TestAccuracy float64
 	Seconds                                         float64
 }
 

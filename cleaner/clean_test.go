@@ -139,18 +139,19 @@ func mustEndSound(t *testing.T, s *kv.Store) {
 // predict imports the predictions, columns in another order than the store's.
 func (p plantedPartition) predict(t *testing.T, s *kv.Store) {
 	t.Helper()
-	err := importPredictions(s, []string{"δelta", "alpha", "beta", "gamma"}, PredictionOptions{}, func(w *PredictionWriter, tx *kv.Tx) error {
-		for position, row := range p.scores {
-			v, err := nodeAt(tx, position)
-			if err != nil {
-				return err
+	err := importPredictions(s, []string{"δelta", "alpha", "beta", "gamma"}, PredictionOptions{},
+		func(w *PredictionWriter, tx *kv.Tx) error {
+			for position, row := range p.scores {
+				v, err := nodeAt(tx, position)
+				if err != nil {
+					return err
+				}
+				if err := w.Put(v, []float64{row[3], row[0], row[1], row[2]}); err != nil {
+					return err
+				}
 			}
-			if err := w.Put(v, []float64{row[3], row[0], row[1], row[2]}); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+			return nil
+		})
 	if err != nil {
 		t.Fatalf("importing predictions: %v", err)
 	}
@@ -225,9 +226,11 @@ func TestCleanFindsPlantedMislabels(t *testing.T) {
 					t.Errorf("suspects: the run says %d, the columns have %d", run.Suspects, suspects)
 				}
 				precision, recall := float64(right)/float64(flagged), float64(right)/float64(wrong)
-				t.Logf("%d mislabelled, %d flagged: precision %.3f, recall %.3f, estimated rate %.3f", wrong, flagged, precision, recall, run.MislabelRate)
+				t.Logf("%d mislabelled, %d flagged: precision %.3f, recall %.3f, estimated rate %.3f", wrong, flagged, precision,
+					recall, run.MislabelRate)
 				if precision < 0.6 || recall < 0.7 {
-					t.Errorf("%d mislabelled, %d flagged: got precision %.3f and recall %.3f, want 0.6 and 0.7", wrong, flagged, precision, recall)
+					t.Errorf("%d mislabelled, %d flagged: got precision %.3f and recall %.3f, want 0.6 and 0.7", wrong, flagged,
+						precision, recall)
 				}
 				if run.MislabelRate < 0.03 || run.MislabelRate > 0.35 {
 					t.Errorf("mislabel rate: got %.3f, want about 0.1", run.MislabelRate)

@@ -119,10 +119,11 @@
 //
 // No [n×c] matrix is held. Predictions are read in blocks of rows. Propagation runs in tiles of columns, and the
 // features take one column of each row. Memory grows with n alone: labels and splits, five bytes a node, and the
-// arrays of package ops. Arrays that are read in order lie in files of package scratch. If a budget is too small for the rest and one column of a tile, the work is
-// refused before it begins, with an *ops.BudgetError that has the least budget. Matrices between classes count too.
-// They take at most 34 MB; above 65,536 classes, 512 bytes a class instead. Package paper, and a method of package
-// evaluate, have matrices of c² numbers, three at most: 24 MB for 1,000 classes, and 9.6 GB for 20,000.
+// arrays of package ops. Arrays that are read in order lie in files of package scratch. If a budget is too small for
+// the rest and one column of a tile, the work is refused before it begins, with an *ops.BudgetError that has the least
+// budget. Matrices between classes count too. They take at most 34 MB; above 65,536 classes, 512 bytes a class
+// instead. Package paper, and a method of package evaluate, have matrices of c² numbers, three at most: 24 MB for
+// 1,000 classes, and 9.6 GB for 20,000.
 //
 // Clean keeps the diagonals, which take the time of a large graph, in the directory of kv.Store.Work, until the graph
 // changes. After a cancel or a kill, the same Clean takes them, and predictions that it has written, and comes to the
@@ -239,16 +240,20 @@ func (o Options) withDefaults() (Options, error) {
 		problems = append(problems, fmt.Errorf("hops %d: want 1 to %d", o.Hops, ops.MaxHops))
 	}
 	if !(o.Expect >= 0 && o.Expect <= MostExpected) || o.Expect > 0 && o.Method != nil {
-		problems = append(problems, fmt.Errorf("expected share of mislabels %v: want none or a number up to %v, with preset %s", o.Expect, MostExpected, PresetDefault))
+		problems = append(problems,
+			fmt.Errorf("expected share of mislabels %v: want none or a number up to %v, with preset %s", o.Expect, MostExpected,
+				PresetDefault))
 	}
 	switch o.Imported {
 	case "", AsGiven:
 	case OutOfFold, InSample:
 		if o.Method != nil {
-			problems = append(problems, fmt.Errorf("predictions %s: want preset %s, which trains the built-in classifier", o.Imported, PresetDefault))
+			problems = append(problems,
+				fmt.Errorf("predictions %s: want preset %s, which trains the built-in classifier", o.Imported, PresetDefault))
 		}
 	default:
-		problems = append(problems, fmt.Errorf("predictions %q: want %q, %q, %q or none", o.Imported, OutOfFold, InSample, AsGiven))
+		problems = append(problems,
+			fmt.Errorf("predictions %q: want %q, %q, %q or none", o.Imported, OutOfFold, InSample, AsGiven))
 	}
 	if !(o.Threshold >= 0 && o.Threshold < 1) {
 		problems = append(problems, fmt.Errorf("threshold %v: want none or a number between 0 and 1", o.Threshold))

@@ -15,7 +15,8 @@ func TestClock(t *testing.T) {
 	c.end(ops.Stage{Name: "first", Columns: 4})
 	c.began = c.began.Add(-time.Minute)
 	c.end(ops.Stage{Name: "second"})
-	for i, want := range []ops.Stage{{Name: "walk", Seconds: 3000}, {Name: "first", Columns: 4, Seconds: 600}, {Name: "second", Seconds: 60}} {
+	for i, want := range []ops.Stage{{Name: "walk", Seconds: 3000}, {Name: "first", Columns: 4, Seconds: 600},
+		{Name: "second", Seconds: 60}} {
 		got := told[i]
 		if took := got.Seconds - want.Seconds; took < 0 || took > 30 {
 			t.Errorf("stage %d: got %v seconds, want %v", i, got.Seconds, want.Seconds)

@@ -80,7 +80,8 @@ func combine(
 			"beside them: run predict, whose own take their place", lacks)
 	}
 	if lacks != "" {
-		return nil, "Your predictions are taken as they are: " + lacks + " to train the built-in classifier beside them", false, nil
+		return nil, "Your predictions are taken as they are: " + lacks +
+			" to train the built-in classifier beside them", false, nil
 	}
 	c := &combination{problem: p, opt: opt}
 	if mixture, err = c.make(ctx); err != nil {
@@ -190,7 +191,8 @@ func (c *combination) readSample(ctx context.Context, sample *sample) (*scratch.
 	return both, nil
 }
 
-// isTrained says whether a node is of the first group: the classifier from outside was trained on it, as far as is known.
+// isTrained says whether a node is of the first group: the classifier from outside was trained on it, as far as is
+// known.
 func (c *combination) isTrained(v kv.NodeID) bool {
 	return c.storeSplits == nil || c.storeSplits[v].Teaches()
 }
@@ -304,7 +306,8 @@ func (g *group) say(imported Imported) string {
 	if g.name != "" {
 		of += " of the " + g.name
 	}
-	tell := fmt.Sprintf("They explain %.0f%% of the labels that the built-in classifier, which has not seen them, contradicts",
+	tell := fmt.Sprintf("They explain %.0f%% of the labels that the built-in classifier, which has not seen them, "+
+		"contradicts",
 		100*g.told)
 	switch {
 	case imported == InSample:

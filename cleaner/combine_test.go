@@ -110,7 +110,8 @@ func TestCombine(t *testing.T) {
 		alone  bool // suspects are those without predictions
 	}{
 		{"seen", false, 0.9, given, "Your predictions are left out: they may have seen the labels", true},
-		{"seen and told", true, 0.9, given, "Your predictions of the training nodes are left out: they may have seen the labels", true},
+		{"seen and told", true, 0.9, given,
+			"Your predictions of the training nodes are left out: they may have seen the labels", true},
 		{"a part seen", false, 0, func(p plantedPartition) func(int) string {
 			p.honest(4)
 			for v := range p.scores { // of six nodes in ten, a vote of each for the label that it has

@@ -144,7 +144,8 @@ func TestDecisionsSurviveCleanAndImport(t *testing.T) {
 	mustClean(t, s, Options{Method: paper.Published, Imported: AsGiven})
 	v := labelledNode(t, s, 0)
 	w := labelledNode(t, s, v+1)
-	mustDecide(t, s, decide.Options{Now: at(noon)}, decide.Request{Node: v, Kind: decide.Accept}, decide.Request{Node: w, Kind: decide.Reject})
+	mustDecide(t, s, decide.Options{Now: at(noon)}, decide.Request{Node: v, Kind: decide.Accept},
+		decide.Request{Node: w, Kind: decide.Reject})
 	want, entries := states(t, s), historyOf(t, s, kv.NoNode)
 	second := mustClean(t, s, Options{Method: paper.Published, Seed: 7, Imported: AsGiven})
 	if second.Decisions != 2 {
@@ -212,7 +213,8 @@ func TestUndoAfterClean(t *testing.T) {
 		t.Errorf("undo after another run: got %+v, %v, want two entries", back, err)
 	}
 	if e := explained(); !math.IsNaN(e.Score) || e.ScoredAs != "" || e.Label != before {
-		t.Errorf("undone after another run: got score %v of %q, given %q, want none, %q", e.Score, e.ScoredAs, e.Label, before)
+		t.Errorf("undone after another run: got score %v of %q, given %q, want none, %q", e.Score, e.ScoredAs,
+			e.Label, before)
 	}
 	view(t, s, func(tx *kv.Tx) error {
 		return Check(context.Background(), tx, func(p kv.Problem) { t.Errorf("check: %v", p) })

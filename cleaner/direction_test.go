@@ -192,7 +192,8 @@ func className(y kv.Class) string {
 func (g *arcFile) load(t *testing.T) (*kv.Store, []kv.NodeID) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "graph")
-	l := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{MemoryBudget: 16 << 20, Directed: g.directed, Weighted: g.weights != nil}))(t)
+	l := must.Get(kv.NewLoader(t.Context(), dir,
+		kv.LoadOptions{MemoryBudget: 16 << 20, Directed: g.directed, Weighted: g.weights != nil}))(t)
 	for v, y := range g.labels {
 		must.Do(t, l.AddNode(kv.Node{ID: fmt.Sprint(v), Label: className(y)}))
 	}
@@ -250,7 +251,8 @@ func TestDirectionsAndWeightsAreTheirDefinition(t *testing.T) {
 
 func (g *arcFile) checkDiagonals(t *testing.T, tx *kv.Tx, nodes []kv.NodeID) {
 	t.Helper()
-	diagonals := must.Get(ops.ComputeDiagonals(context.Background(), graphOf(tx), ops.Powers{Hops: arcFileHops}, ops.Options{}))(t)
+	diagonals := must.Get(ops.ComputeDiagonals(context.Background(), graphOf(tx), ops.Powers{Hops: arcFileHops},
+		ops.Options{}))(t)
 	for k, power := range g.powers {
 		for v := range g.nodes {
 			if got := diagonals.At(k + 1)[nodes[v]]; !golden.Near(got, power[v][v], 1e-9) {
@@ -271,13 +273,14 @@ func (g *arcFile) checkPropagated(t *testing.T, tx *kv.Tx, nodes []kv.NodeID) {
 		got[k] = make([]float32, len(x))
 	}
 	op := ops.Operator{Hops: arcFileHops}
-	must.Do(t, ops.Propagate(context.Background(), graphOf(tx), ops.Dense(x, g.classes), op, ops.Options{Workers: 1}, func(tile ops.Tile) error {
-		for v := tile.Rows.First; v < tile.Rows.End; v++ {
-			width := tile.Hi - tile.Lo
-			copy(got[tile.Hop-1][int(v)*g.classes+tile.Lo:][:width], tile.Values[int(v-tile.Rows.First)*width:])
-		}
-		return nil
-	}))
+	must.Do(t, ops.Propagate(context.Background(), graphOf(tx), ops.Dense(x, g.classes), op, ops.Options{Workers: 1},
+		func(tile ops.Tile) error {
+			for v := tile.Rows.First; v < tile.Rows.End; v++ {
+				width := tile.Hi - tile.Lo
+				copy(got[tile.Hop-1][int(v)*g.classes+tile.Lo:][:width], tile.Values[int(v-tile.Rows.First)*width:])
+			}
+			return nil
+		}))
 	for k, power := range g.powers {
 		for v := range g.nodes {
 			for j := range g.classes {

@@ -40,11 +40,12 @@ func TestOrderOfPredictions(t *testing.T) {
 		{"rows in another order", "Your predictions agree with 2", func(rows [][]float64) {
 			rand.New(rand.NewPCG(1, 1)).Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 		}},
-		{"two columns exchanged", `Your predictions have "gamma" for most labels "beta", "beta" for most labels "gamma": are`, func(rows [][]float64) {
-			for _, row := range rows {
-				row[1], row[2] = row[2], row[1]
-			}
-		}},
+		{"two columns exchanged", `Your predictions have "gamma" for most labels "beta", "beta" for most labels "gamma": are`,
+			func(rows [][]float64) {
+				for _, row := range rows {
+					row[1], row[2] = row[2], row[1]
+				}
+			}},
 		{"columns turned", `Your predictions have "beta" for most labels "alpha", "gamma" for most labels "beta", "δelta" for`, func(rows [][]float64) {
 			for _, row := range rows {
 				row[0], row[1], row[2], row[3] = row[3], row[0], row[1], row[2]

@@ -23,8 +23,9 @@ func (r *Run) checkHere() error {
 	if r.Elsewhere == nil {
 		return nil
 	}
-	return &refusal{ErrElsewhere, fmt.Sprintf("run %d was made elsewhere, on a larger graph, of %d nodes: the part that is here does not say how nodes "+
-		"score there", r.ID, r.Elsewhere.Nodes)}
+	return &refusal{ErrElsewhere,
+		fmt.Sprintf("run %d was made elsewhere, on a larger graph, of %d nodes: the part that is here does not say how "+
+			"nodes score there", r.ID, r.Elsewhere.Nodes)}
 }
 
 // A refusal is an error of a kind that is told in words of its own.
@@ -51,8 +52,8 @@ func lastElsewhere(tx *kv.Tx) (*Run, error) {
 	return run, nil
 }
 
-// A ForeignRun is a run that was made elsewhere, with PresetDefault and AsGiven, as a RunWriter takes it. It can be kept
-// as JSON.
+// A ForeignRun is a run that was made elsewhere, with PresetDefault and AsGiven, as a RunWriter takes it. It can be
+// kept as JSON.
 type ForeignRun struct {
 	Model   *PieceModel
 	Started time.Time
@@ -122,7 +123,8 @@ func NewRunWriter(b *kv.Bulk, from *ForeignRun) (w *RunWriter, err error) {
 		return nil, unfit("class %q of the run: the store does not have it", m.Census.Names[len(names)])
 	}
 	if int64(tx.Shape().Present) > from.Nodes || tx.Shape().Edges > from.Edges {
-		return nil, unfit("the store has %d nodes and %d edges, and the run saw %d and %d", tx.Shape().Present, tx.Shape().Edges, from.Nodes, from.Edges)
+		return nil, unfit("the store has %d nodes and %d edges, and the run saw %d and %d", tx.Shape().Present,
+			tx.Shape().Edges, from.Nodes, from.Edges)
 	}
 	w = &RunWriter{ctx: b.Context(), from: from}
 	if w.to, err = newRunWriter(b, from.begin(tx)); err != nil {

@@ -214,12 +214,14 @@ func TestPartOfAGraph(t *testing.T) {
 	if fmt.Sprint(got) != fmt.Sprint(before) {
 		t.Error("scores have changed")
 	}
-	if _, err := Rescore(ctx, home, RescoreOptions{Full: true}); !errors.Is(err, ErrElsewhere) || !strings.Contains(err.Error(), "run 1 was made elsewhere, on a larger graph, of 600 nodes") {
+	if _, err := Rescore(ctx, home, RescoreOptions{Full: true}); !errors.Is(err, ErrElsewhere) ||
+		!strings.Contains(err.Error(), "run 1 was made elsewhere, on a larger graph, of 600 nodes") {
 		t.Errorf("full rescore: got %v", err)
 	}
 	view(t, home, func(tx *kv.Tx) error {
 		run := must.Get(LastRun(tx))(t)
-		if run.Nodes != 200 || run.Elsewhere.Nodes != 600 || run.Elsewhere.Scored <= run.Scored || run.Elsewhere.Suspects <= run.Suspects || run.Suspects == 0 {
+		if run.Nodes != 200 || run.Elsewhere.Nodes != 600 || run.Elsewhere.Scored <= run.Scored ||
+			run.Elsewhere.Suspects <= run.Suspects || run.Suspects == 0 {
 			t.Errorf("run: got %+v of %+v", run, run.Elsewhere)
 		}
 		if _, err := Score(ctx, tx, []kv.NodeID{1}, ops.Options{}); !errors.Is(err, ErrElsewhere) {
@@ -238,7 +240,8 @@ func TestPartOfAGraph(t *testing.T) {
 			t.Errorf("rates by class: got %v", rates)
 		}
 		e := mustExplain(t, tx, 1, ops.Options{})
-		if e.Features != nil || e.Counterfactual != nil || e.Hops != nil || e.Opponents == nil || e.Votes == nil || e.TopClasses == nil ||
+		if e.Features != nil || e.Counterfactual != nil || e.Hops != nil || e.Opponents == nil || e.Votes == nil ||
+			e.TopClasses == nil ||
 			!strings.Contains(e.Incomplete, "made elsewhere, on a graph of 600 nodes") {
 			t.Errorf("explanation: got %+v", e)
 		}
@@ -249,8 +252,11 @@ func TestPartOfAGraph(t *testing.T) {
 	})
 
 	var said []string
-	run := must.Get(Clean(ctx, home, Options{Imported: AsGiven, Notice: func(text string) { said = append(said, text) }}))(t)
-	if run.ID != 2 || run.Elsewhere != nil || !strings.Contains(strings.Join(said, "\n"), "run 1 was made elsewhere, on a graph of 600 nodes: this run is of the 201 nodes") {
+	run := must.Get(Clean(ctx, home,
+		Options{Imported: AsGiven, Notice: func(text string) { said = append(said, text) }}))(t)
+	if run.ID != 2 || run.Elsewhere != nil ||
+		!strings.Contains(strings.Join(said, "\n"), "run 1 was made elsewhere, on a graph of 600 nodes: this run is of "+
+			"the 201 nodes") {
 		t.Errorf("cleaned: got run %+v, and %q", run, said)
 	}
 	must.Do(t, home.Update(func(tx *kv.Tx) error { return tx.AddEdge(5, 11) }))

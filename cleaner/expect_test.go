@@ -55,7 +55,8 @@ func TestExpect(t *testing.T) {
 			t.Errorf("%v: got a mean score of %v", share, mean)
 		}
 	}
-	for _, wrong := range []Options{{Expect: -0.1}, {Expect: 1}, {Expect: math.NaN()}, {Expect: 0.1, Method: paper.Published}} {
+	for _, wrong := range []Options{{Expect: -0.1}, {Expect: 1}, {Expect: math.NaN()},
+		{Expect: 0.1, Method: paper.Published}} {
 		if _, err := Clean(t.Context(), s, wrong); !errors.Is(err, ErrOptions) {
 			t.Errorf("%v by %T: got %v, want ErrOptions", wrong.Expect, wrong.Method, err)
 		}

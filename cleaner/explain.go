@@ -35,9 +35,10 @@ type Explanation struct {
 	Words    []decide.Decision // the last word of each person about the label: see decide.Words
 	History  []decide.Decision // of the node, oldest first
 
-	TopClasses []ClassShare   // predictions of the node, greatest first; Count is 0; nil if it has none
-	Features   []NamedFeature // agreement features of the given label that the last run looked at; nil if unlabelled or the store has no predictions
-	Votes      []ClassShare   // given labels of the neighbours, greatest share of weight first; unlabelled ones have no vote
+	TopClasses []ClassShare // predictions of the node, greatest first; Count is 0; nil if it has none
+	// agreement features of the given label that the last run looked at; nil if unlabelled or the store has no predictions
+	Features []NamedFeature
+	Votes    []ClassShare // given labels of the neighbours, greatest share of weight first; unlabelled ones have no vote
 
 	// Hops are the votes of the nodes that walks of length 1 … K end at, by hop, greatest weight of labels first;
 	// classes that nobody speaks for are left out. Supporters are the ten neighbours that speak most for the given
@@ -85,7 +86,8 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 		hops = run.Hops
 	}
 	if run != nil && run.Elsewhere != nil { // nothing that would be taken for knowledge of the run
-		d.lacks(fmt.Sprintf("run %d was made elsewhere, on a graph of %d nodes: neighbors and degree are those of the part that is here, and the features behind the score are not here",
+		d.lacks(fmt.Sprintf("run %d was made elsewhere, on a graph of %d nodes: neighbors and degree are those of the "+
+			"part that is here, and the features behind the score are not here",
 			run.ID, run.Elsewhere.Nodes))
 		err := d.lookAround(ctx, 1, opt)
 		d.Hops = nil
@@ -107,7 +109,8 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 	switch {
 	case d.TopClasses == nil: // it has been said of the node itself
 	case slices.ContainsFunc(d.around.predictions, isUnknown):
-		d.lacks(fmt.Sprintf("some nodes within %d hops have no predictions: the features over walks to them are unknown", hops))
+		d.lacks(fmt.Sprintf("some nodes within %d hops have no predictions: the features over walks to them are unknown",
+			hops))
 	case run != nil && run.Model != nil:
 		return d.Explanation, d.supposeLabels()
 	}

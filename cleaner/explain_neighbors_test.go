@@ -55,7 +55,8 @@ func checkHops(t *testing.T, tx *kv.Tx, e *Explanation, hops int, feature func(x
 		}
 		for x := range classes {
 			got := votes[[2]int{k, x}]
-			if got.Nodes != counts[x] || !golden.Near(got.Labels, feature(x, hops+k), 1e-5) || !golden.Near(got.Predictions, feature(x, k), 1e-5) {
+			if got.Nodes != counts[x] || !golden.Near(got.Labels, feature(x, hops+k), 1e-5) ||
+				!golden.Near(got.Predictions, feature(x, k), 1e-5) {
 				t.Errorf("node %s, hop %d, class %s: got %+v, want %d nodes, labels %v, predictions %v",
 					e.ID, k, classes[x], got, counts[x], feature(x, hops+k), feature(x, k))
 			}
@@ -109,7 +110,8 @@ func compareVoices(t *testing.T, tx *kv.Tx, e *Explanation, voices, want []Voice
 			t.Errorf("node %s, neighbour %d: got %+v, want %+v", e.ID, i, got, want[i])
 		}
 		whole := mustReadNode(t, tx, got.Node)
-		if got.ID != whole.ID || got.Label != whole.Label || got.Class != whole.Suggestion || !golden.Near(got.Confidence, whole.Confidence, 1e-6) ||
+		if got.ID != whole.ID || got.Label != whole.Label || got.Class != whole.Suggestion ||
+			!golden.Near(got.Confidence, whole.Confidence, 1e-6) ||
 			got.Score != whole.Score && !(math.IsNaN(got.Score) && math.IsNaN(whole.Score)) {
 			t.Errorf("node %s, neighbour %d: got %+v, want what is stored: %+v", e.ID, i, got, whole)
 		}

@@ -34,11 +34,14 @@ func TestExplainAgreesWithTheRun(t *testing.T) {
 		for v := range n {
 			e := mustExplain(t, tx, kv.NodeID(v), ops.Options{})
 			if e.Incomplete != "" || e.Run != run.ID || e.Counterfactual != nil {
-				t.Fatalf("node %s: got incomplete %q, run %d, want a whole explanation of run %d, but no other scores", e.ID, e.Incomplete, e.Run, run.ID)
+				t.Fatalf("node %s: got incomplete %q, run %d, want a whole explanation of run %d, but no other scores", e.ID,
+					e.Incomplete, e.Run, run.ID)
 			}
 			given := labels[v]
-			if (given == kv.NoClass) != (e.Label == "") || (given == kv.NoClass) != (e.Features == nil) || (given == kv.NoClass) != math.IsNaN(e.Score) {
-				t.Fatalf("node %s of class number %d: got given %q, %d features, score %v", e.ID, given, e.Label, len(e.Features), e.Score)
+			if (given == kv.NoClass) != (e.Label == "") || (given == kv.NoClass) != (e.Features == nil) ||
+				(given == kv.NoClass) != math.IsNaN(e.Score) {
+				t.Fatalf("node %s of class number %d: got given %q, %d features, score %v", e.ID, given, e.Label,
+					len(e.Features), e.Score)
 			}
 			for f, feature := range e.Features {
 				if want := all[given][v*width+f]; !golden.Near(feature.Value, float64(want), 1e-5) {
@@ -51,7 +54,8 @@ func TestExplainAgreesWithTheRun(t *testing.T) {
 				t.Fatalf("node %s: got predictions %v, want them descending", e.ID, e.TopClasses)
 			}
 			if e.TopClasses[0].Class != e.Suggestion || !golden.Near(e.TopClasses[0].Share, e.Confidence, 1e-9) {
-				t.Fatalf("node %s: suggested is %s with %v, the predictions begin with %v", e.ID, e.Suggestion, e.Confidence, e.TopClasses[0])
+				t.Fatalf("node %s: suggested is %s with %v, the predictions begin with %v", e.ID, e.Suggestion, e.Confidence,
+					e.TopClasses[0])
 			}
 			votes := make(map[string]int64)
 			for u, err := range tx.Neighbors(kv.NodeID(v)) {
@@ -79,7 +83,8 @@ func TestExplainBeyondItsBudget(t *testing.T) {
 	view(t, s, func(tx *kv.Tx) error {
 		e := mustExplain(t, tx, 0, ops.Options{MemoryBudget: 4 * ballNodeBytes}) // of the node with the most neighbours
 		if e.Incomplete == "" || e.Counterfactual != nil || e.Features != nil {
-			t.Errorf("budget of 4 nodes: got incomplete %q and %d counterfactual scores, want it to say so and none", e.Incomplete, len(e.Counterfactual))
+			t.Errorf("budget of 4 nodes: got incomplete %q and %d counterfactual scores, want it to say so and none",
+				e.Incomplete, len(e.Counterfactual))
 		}
 		return nil
 	})
@@ -97,7 +102,8 @@ func TestExplainBeforeTheFirstRun(t *testing.T) {
 			if (e.TopClasses == nil) != bare {
 				t.Errorf("store without predictions = %v: got predictions %v", bare, e.TopClasses)
 			}
-			if _, err := Explain(context.Background(), tx, kv.NodeID(tx.NumNodes()), ops.Options{}); !errors.Is(err, kv.ErrNotFound) {
+			if _, err := Explain(context.Background(), tx, kv.NodeID(tx.NumNodes()), ops.Options{}); !errors.Is(err,
+				kv.ErrNotFound) {
 				t.Errorf("node beyond the last: got %v, want kv.ErrNotFound", err)
 			}
 			return nil

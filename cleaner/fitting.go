@@ -142,7 +142,8 @@ func (p *problem) drawUnseen(seed uint64) (*sample, error) {
 		}
 	}
 	most := mostModelNodes(p.classes)
-	verdicts := slices.DeleteFunc(slices.Clone(p.verdicts), func(verdict decide.Verdict) bool { return !p.isUnseenVerdict(verdict) })
+	verdicts := slices.DeleteFunc(slices.Clone(p.verdicts),
+		func(verdict decide.Verdict) bool { return !p.isUnseenVerdict(verdict) })
 	if count > most { // not all are drawn
 		var err error
 		if verdicts, err = firstVerdicts(p.order, verdicts, most/verdictShare); err != nil {
@@ -158,7 +159,8 @@ func (p *problem) drawUnseen(seed uint64) (*sample, error) {
 	for i, verdict := range verdicts {
 		spoken[i] = verdict.Node
 	}
-	s := sampleOf(nodes, slices.Values(spoken), len(p.labels), func(v kv.NodeID) drawnLabel { return drawnLabel{p.labels[v], kv.NoClass} })
+	s := sampleOf(nodes, slices.Values(spoken), len(p.labels),
+		func(v kv.NodeID) drawnLabel { return drawnLabel{p.labels[v], kv.NoClass} })
 	s.share = share(float64(min(count, most)), float64(count))
 	if count <= most { // those whose label was removed would have been drawn too
 		clear(s.added)
@@ -204,7 +206,8 @@ func firstVerdicts(order nodeOrder, verdicts []decide.Verdict, most int) (first 
 		if len(first) == most {
 			break
 		}
-		at, ok := slices.BinarySearchFunc(verdicts, v, func(verdict decide.Verdict, v kv.NodeID) int { return cmp.Compare(verdict.Node, v) })
+		at, ok := slices.BinarySearchFunc(verdicts, v,
+			func(verdict decide.Verdict, v kv.NodeID) int { return cmp.Compare(verdict.Node, v) })
 		if ok {
 			first = append(first, verdicts[at])
 		}

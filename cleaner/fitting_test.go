@@ -47,7 +47,8 @@ func TestNodeSetAgainstAList(t *testing.T) {
 
 func TestSampleIsUniformAndOfItsSize(t *testing.T) {
 	const n = 1000
-	p := problem{labels: make([]kv.Class, n), splits: slices.Repeat([]Split{SplitValidation}, n), order: identityOrder(n), fitting: n}
+	p := problem{labels: make([]kv.Class, n), splits: slices.Repeat([]Split{SplitValidation}, n), order: identityOrder(n),
+		fitting: n}
 	all := must.Get(p.drawSample(n, 1))(t)
 	for i, rank := range all.order {
 		if int(rank) != i {

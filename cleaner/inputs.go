@@ -33,7 +33,8 @@ func readInputs(ctx context.Context, tx *kv.Tx, place *workplace.Place, opt Opti
 		return nil, err
 	}
 	if last != nil {
-		opt.notice("run %d was made elsewhere, on a graph of %d nodes: this run is of the %d nodes that are here, and its scores take the place of those",
+		opt.notice("run %d was made elsewhere, on a graph of %d nodes: this run is of the %d nodes that are here, and its "+
+			"scores take the place of those",
 			last.ID, last.Elsewhere.Nodes, tx.Shape().Present)
 	}
 	in := &inputs{tx: tx}

@@ -59,7 +59,8 @@ func NewLab(ctx context.Context, tx *kv.Tx, opt Options) (l *Lab, err error) {
 	}
 	p.place = workplace.Temporary(tx.Store().Scratch())
 	l = &Lab{
-		tx: tx, opt: opt, base: p, Labels: p.labels, Order: p.order, Graph: p.graph, Classes: p.classes, Scratch: p.place.Scratch(),
+		tx: tx, opt: opt, base: p, Labels: p.labels, Order: p.order, Graph: p.graph, Classes: p.classes,
+		Scratch: p.place.Scratch(),
 	}
 	held := trialBytes * int64(len(l.Labels))
 	if err := requireBudget("eval", opt.MemoryBudget, held+1); err != nil {

@@ -23,8 +23,10 @@ func TestModelExplains(t *testing.T) {
 		if !reflect.DeepEqual(last.Model, run.Model) || last.joint != nil {
 			t.Fatalf("stored model: got %+v and %v, want %+v and none", last.Model, last.joint, run.Model)
 		}
-		if last.MislabelRate != run.Model.Told || last.Threshold != run.Threshold || !(run.Threshold > 0 && run.Threshold < 1) {
-			t.Fatalf("got rate %v and threshold %v, want %v and %v", last.MislabelRate, last.Threshold, run.Model.Told, run.Threshold)
+		if last.MislabelRate != run.Model.Told || last.Threshold != run.Threshold ||
+			!(run.Threshold > 0 && run.Threshold < 1) {
+			t.Fatalf("got rate %v and threshold %v, want %v and %v", last.MislabelRate, last.Threshold, run.Model.Told,
+				run.Threshold)
 		}
 		labels := must.Get(readLabels(tx))(t)
 		matrix := must.Get(scoredFrom(tx))(t)

@@ -55,14 +55,17 @@ func TestScoresFollowLooks(t *testing.T) {
 	answer(t, s, "", truths, others)
 	before := rescored(t, s)
 	if before.Look != 0 || before.Threshold != own.Threshold || before.MislabelRate != 0.01 {
-		t.Fatalf("24 answers: look %d, threshold %v, rate %v, want those of the run: %v", before.Look, before.Threshold, before.MislabelRate, own.Threshold)
+		t.Fatalf("24 answers: look %d, threshold %v, rate %v, want those of the run: %v", before.Look, before.Threshold,
+			before.MislabelRate, own.Threshold)
 	}
 	scores := givenScores(t, s)
 	answer(t, s, "", truths, draws[last:last+1])
 	first := rescored(t, s)
 	a := mustAudit(t, s)
-	if first.Look != 25 || first.MislabelRate != a.Rate || first.Threshold == own.Threshold || first.Suspects <= before.Suspects {
-		t.Fatalf("25 answers: %+v, want a rate of %v, another threshold than %v, and more than %d suspects", first, a.Rate, own.Threshold, before.Suspects)
+	if first.Look != 25 || first.MislabelRate != a.Rate || first.Threshold == own.Threshold ||
+		first.Suspects <= before.Suspects {
+		t.Fatalf("25 answers: %+v, want a rate of %v, another threshold than %v, and more than %d suspects", first, a.Rate,
+			own.Threshold, before.Suspects)
 	}
 	mustKeepOrder(t, scores, givenScores(t, s))
 
@@ -79,8 +82,10 @@ func TestScoresFollowLooks(t *testing.T) {
 		t.Errorf("answered again: got %+v, want %+v", again.Model.Scale, first.Model.Scale)
 	}
 	answer(t, s, "", truths, draws[25:49])
-	if between := rescored(t, s); between.Look != 25 || between.Threshold != first.Threshold || between.MislabelRate != first.MislabelRate {
-		t.Errorf("49 answers: look %d, threshold %v, want those of the look at 25: %v", between.Look, between.Threshold, first.Threshold)
+	if between := rescored(t, s); between.Look != 25 || between.Threshold != first.Threshold ||
+		between.MislabelRate != first.MislabelRate {
+		t.Errorf("49 answers: look %d, threshold %v, want those of the look at 25: %v", between.Look, between.Threshold,
+			first.Threshold)
 	}
 	answer(t, s, "", truths, draws[49:])
 	second := rescored(t, s)
@@ -98,7 +103,9 @@ func TestScoresFollowLooks(t *testing.T) {
 	var all [2][]float64
 	for i := range runs {
 		var notices []string
-		runs[i] = mustClean(t, s, Options{Seed: 2, Imported: AsGiven, Expect: 0.01, Workers: 1 + i, Notice: func(text string) { notices = append(notices, text) }})
+		runs[i] = mustClean(t, s,
+			Options{Seed: 2, Imported: AsGiven, Expect: 0.01, Workers: 1 + i,
+				Notice: func(text string) { notices = append(notices, text) }})
 		all[i] = givenScores(t, s)
 		if len(notices) == 0 {
 			t.Error("nothing says that the expected rate is not used")
@@ -108,7 +115,8 @@ func TestScoresFollowLooks(t *testing.T) {
 		!slices.EqualFunc(all[0], all[1], func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) }) {
 		t.Errorf("clean: %+v and %+v", runs[0].Model.Scale, runs[1].Model.Scale)
 	}
-	if asked := mustClean(t, s, Options{Seed: 2, Imported: AsGiven, Threshold: 0.8}); asked.Threshold != 0.8 || asked.Look != 50 {
+	if asked := mustClean(t, s, Options{Seed: 2, Imported: AsGiven, Threshold: 0.8}); asked.Threshold != 0.8 ||
+		asked.Look != 50 {
 		t.Errorf("threshold .8: got %v, look %d", asked.Threshold, asked.Look)
 	}
 	if run := mustClean(t, s, Options{Seed: 2, Imported: AsGiven, Method: paper.Published}); run.Look != 0 {
@@ -155,7 +163,8 @@ func TestLookThatSettlesLittle(t *testing.T) {
 	}
 	mustUndo(t, s, 1)
 	if run := rescored(t, s); run.Look != 0 || run.Threshold != own.Threshold || run.MislabelRate != own.MislabelRate {
-		t.Errorf("12 settled: look %d, threshold %v, rate %v, want those of the run", run.Look, run.Threshold, run.MislabelRate)
+		t.Errorf("12 settled: look %d, threshold %v, rate %v, want those of the run", run.Look, run.Threshold,
+			run.MislabelRate)
 	}
 	answer(t, s, "", truths, draws[12:13])
 	if run := rescored(t, s); run.Look != 25 || run.MislabelRate != mustAudit(t, s).Rate {

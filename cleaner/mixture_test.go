@@ -14,7 +14,9 @@ import (
 // likeness makes rows of two predictions [rows×classes×2] of labels of which a tenth is wrong. Each row has noise of
 // its own, and a class that the predictions lean to: B to the true one, U to the class that lean says with the weight
 // that it says.
-func likeness(rows, classes int, lean func(r *rand.Rand, truth, label kv.Class) (kv.Class, float32)) (labels []kv.Class, both []float32) {
+func likeness(
+	rows, classes int, lean func(r *rand.Rand, truth, label kv.Class) (kv.Class, float32),
+) (labels []kv.Class, both []float32) {
 	r := rand.New(rand.NewPCG(uint64(rows), uint64(classes)))
 	for range rows {
 		truth := kv.Class(r.IntN(classes))
@@ -63,10 +65,12 @@ func TestTold(t *testing.T) {
 		least, most   float64
 	}{
 		{"no label seen", 3000, 7, honest(70), 0, mostTold},
-		{"useless", 3000, 7, func(r *rand.Rand, _, _ kv.Class) (kv.Class, float32) { return kv.Class(r.IntN(7)), 1 }, 0, mostTold},
+		{"useless", 3000, 7, func(r *rand.Rand, _, _ kv.Class) (kv.Class, float32) { return kv.Class(r.IntN(7)), 1 },
+			0, mostTold},
 		{"every label learned", 3000, 7, repeats(100), 0.95, 1},
 		{"a third of the labels learned", 3000, 7, repeats(30), mostTold, 0.5},
-		{"labels half learned", 3000, 7, func(_ *rand.Rand, _, label kv.Class) (kv.Class, float32) { return label, 0.6 }, 0.6, 1},
+		{"labels half learned", 3000, 7, func(_ *rand.Rand, _, label kv.Class) (kv.Class, float32) { return label, 0.6 }, 0.6,
+			1},
 		{"few labels, all of them learned", 60, 7, repeats(100), 0.8, 1},
 		{"two classes, no label seen", 3000, 2, honest(70), 0, mostTold},
 		{"two classes, every label learned", 3000, 2, repeats(100), 0.9, 1},
@@ -105,8 +109,10 @@ func TestImported(t *testing.T) {
 		alone    bool // suspects are those without predictions
 		doubt    bool // it warns
 	}{
-		{"learned, said to be out of fold", learned, OutOfFold, "Your predictions are joined with the built-in classifier's", false, true},
-		{"honest, said to be out of fold", honest, OutOfFold, "Your predictions are joined with the built-in classifier's", false, false},
+		{"learned, said to be out of fold", learned, OutOfFold, "Your predictions are joined with the built-in classifier's",
+			false, true},
+		{"honest, said to be out of fold", honest, OutOfFold, "Your predictions are joined with the built-in classifier's",
+			false, false},
 		{"honest, said to be in sample", honest, InSample, "Your predictions are left out, as was asked for", true, false},
 	} {
 		s := c.p.load(t, false)
@@ -115,7 +121,8 @@ func TestImported(t *testing.T) {
 			Seed: 3, Imported: c.imported, Notice: func(string) {}, Warn: func(text string) { warned = append(warned, text) },
 		})
 		use, doubt, _ := strings.Cut(run.PredictionUse, ". They may have seen the labels all the same")
-		if !strings.HasPrefix(use, c.want) || !strings.HasSuffix(use, "as was asked for") || (doubt != "") != c.doubt || (len(warned) > 0) != c.doubt {
+		if !strings.HasPrefix(use, c.want) || !strings.HasSuffix(use, "as was asked for") || (doubt != "") != c.doubt ||
+			(len(warned) > 0) != c.doubt {
 			t.Errorf("%s: got %q and warnings %q, want %q", c.name, run.PredictionUse, warned, c.want)
 		}
 		if same := slices.Equal(alone, suspectsOf(t, s, run)); same != c.alone {

@@ -98,8 +98,10 @@ func TestMoments(t *testing.T) {
 		size := 30
 		decided := func() { mustDecide(t, s, decide.Options{Who: "ann"}, decide.Request{Node: 5, Kind: decide.Reject}) }
 		sweep.Each(t,
-			moments.View(s, "explain", func(ctx context.Context, tx *kv.Tx) (*Explanation, error) { return Explain(ctx, tx, 5, one) }),
-			moments.View(s, "glance", func(ctx context.Context, tx *kv.Tx) (*Explanation, error) { return Glance(ctx, tx, 5, one) }),
+			moments.View(s, "explain",
+				func(ctx context.Context, tx *kv.Tx) (*Explanation, error) { return Explain(ctx, tx, 5, one) }),
+			moments.View(s, "glance",
+				func(ctx context.Context, tx *kv.Tx) (*Explanation, error) { return Glance(ctx, tx, 5, one) }),
 			moments.View(s, "features", func(ctx context.Context, tx *kv.Tx) (any, error) {
 				f, err := Features(ctx, tx, 2, one)
 				if err != nil {
@@ -112,14 +114,16 @@ func TestMoments(t *testing.T) {
 			moments.View(s, "remaining", CountRemaining),
 			moments.View(s, "runs", func(_ context.Context, tx *kv.Tx) ([]*Run, error) { return Runs(tx) }),
 			moments.Check(s, Check),
-			moments.Write("draw", func() { size++ }, func(ctx context.Context) (any, error) { return nil, DrawAudit(ctx, s, size, 1) }),
+			moments.Write("draw", func() { size++ },
+				func(ctx context.Context) (any, error) { return nil, DrawAudit(ctx, s, size, 1) }),
 			moments.Write("list", update(forgetLists), func(ctx context.Context) (any, error) {
 				if err := DrawList(ctx, s, Promise{ListTrusted, 0.5}, 0); !bare || !errors.Is(err, ErrAudit) {
 					return nil, err
 				}
 				return nil, nil
 			}),
-			moments.Write("undo", decided, func(ctx context.Context) (decide.Entries, error) { return Undo(ctx, s, decide.Options{}) }),
+			moments.Write("undo", decided,
+				func(ctx context.Context) (decide.Entries, error) { return Undo(ctx, s, decide.Options{}) }),
 		)
 		must.Do(t, s.Update(func(tx *kv.Tx) error {
 			v, err := tx.AddNode(kv.Node{ID: "added", Label: "beta"})

@@ -128,7 +128,8 @@ func TestNeighborsAreHeard(t *testing.T) {
 		}
 	}
 	if learned < 10 || 10*found < 8*learned {
-		t.Errorf("wrong labels that the predictions repeat: got %d of %d with a score far above the mean of right labels, %v, want most", found, learned, sum/rightLabels)
+		t.Errorf("wrong labels that the predictions repeat: got %d of %d with a score far above the mean of right labels, "+
+			"%v, want most", found, learned, sum/rightLabels)
 	}
 }
 
@@ -143,7 +144,8 @@ func TestClassOrderDoesNotMatter(t *testing.T) {
 		otherScores, otherSuggested := p.permuted(t, to).result(t)
 		for v := range scores {
 			if math.Abs(float64(scores[v]-otherScores[v])) > 1e-4 {
-				t.Fatalf("%d classes, node %d: got score %v, and %v with its classes in the order %v", c, v, scores[v], otherScores[v], to)
+				t.Fatalf("%d classes, node %d: got score %v, and %v with its classes in the order %v", c, v, scores[v],
+					otherScores[v], to)
 			}
 			if kv.Class(to[suggested[v]]) != otherSuggested[v] {
 				t.Fatalf("%d classes, node %d: class %d is suggested, now number %d, and class %d in the order %v",

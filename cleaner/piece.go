@@ -30,7 +30,8 @@ type Piece struct {
 	Labels      []kv.Class // [rows]
 	Splits      []Split    // [rows], those that TakeCensus returned
 	Predictions []float32  // [rows×c]; a row of NaN is that of a node without predictions
-	Votes       []float64  // [rows×c]: the weights of the neighbours with each given label; Tested and Suggest make use of them
+	// [rows×c]: the weights of the neighbours with each given label; Tested and Suggest make use of them
+	Votes []float64
 
 	tested []kv.Class // [rows], NoClass of a row without predictions
 	ranks  []int32
@@ -257,7 +258,8 @@ func TakeCensus(in CensusInput) (census *Census, splits []Split, members []Membe
 		return nil, nil, nil, err
 	}
 	census = &Census{Names: slices.Clone(in.Names), Nodes: int64(len(in.Labels))}
-	opt := Options{Seed: in.Seed, Imported: AsGiven, Notice: func(text string) { census.Notices = append(census.Notices, text) }}
+	opt := Options{Seed: in.Seed, Imported: AsGiven,
+		Notice: func(text string) { census.Notices = append(census.Notices, text) }}
 	p := problem{
 		order: func(yield func(kv.NodeID, error) bool) {
 			for v := range in.Labels {
@@ -306,7 +308,8 @@ func TakeCensus(in CensusInput) (census *Census, splits []Split, members []Membe
 func (c *Census) check() error {
 	classes := len(c.Names)
 	if len(c.Counts) != classes || c.Taught != nil && len(c.Taught) != classes {
-		return fmt.Errorf("census of %d classes: counts of %d, taught nodes of %d: %w", classes, len(c.Counts), len(c.Taught), ErrShape)
+		return fmt.Errorf("census of %d classes: counts of %d, taught nodes of %d: %w", classes, len(c.Counts),
+			len(c.Taught), ErrShape)
 	}
 	return nil
 }
@@ -370,7 +373,8 @@ func (in *FitInput) check() error {
 		return fmt.Errorf("the sample has no members: %w", ErrShape)
 	}
 	for _, m := range in.Members {
-		if known := m.Truth == kv.NoClass || m.Truth == labelmodel.AnotherClass || isClass(m.Truth, c); !known || !isClass(m.Label, c) {
+		if known := m.Truth == kv.NoClass || m.Truth == labelmodel.AnotherClass || isClass(m.Truth, c); !known ||
+			!isClass(m.Label, c) {
 			return fmt.Errorf("node %d has label %d and truth %d of %d classes: %w", m.Node, m.Label, m.Truth, c, ErrShape)
 		}
 	}

@@ -154,7 +154,8 @@ func byPosition(t *testing.T, tx *kv.Tx, seed uint64, hops int) (p positioned, n
 	labels := must.Get(readLabels(tx))(t)
 	splits, drawn, err := Splits(tx, labels, seed)
 	must.Do(t, err)
-	p.census = CensusInput{Names: tx.Classes(), Labels: make([]kv.Class, n), Unpredicted: bitset.New[kv.NodeID](n), Seed: seed}
+	p.census = CensusInput{Names: tx.Classes(), Labels: make([]kv.Class, n), Unpredicted: bitset.New[kv.NodeID](n),
+		Seed: seed}
 	if !drawn {
 		p.census.Splits = make([]Split, n)
 	}
@@ -199,12 +200,14 @@ func byPosition(t *testing.T, tx *kv.Tx, seed uint64, hops int) (p positioned, n
 	for range hops {
 		p.around = append(p.around, make([]float32, n*c))
 	}
-	must.Do(t, ops.Propagate(t.Context(), graph, ops.OneHot(labels, c), ops.Operator{Hops: hops, Diagonals: diagonals}, ops.Options{}, func(tile ops.Tile) error {
-		for v := tile.Rows.First; v < tile.Rows.End; v++ {
-			copy(p.around[tile.Hop-1][place[v]*c+tile.Lo:][:tile.Hi-tile.Lo], tile.Values[int(v-tile.Rows.First)*(tile.Hi-tile.Lo):])
-		}
-		return nil
-	}))
+	must.Do(t, ops.Propagate(t.Context(), graph, ops.OneHot(labels, c), ops.Operator{Hops: hops, Diagonals: diagonals},
+		ops.Options{}, func(tile ops.Tile) error {
+			for v := tile.Rows.First; v < tile.Rows.End; v++ {
+				copy(p.around[tile.Hop-1][place[v]*c+tile.Lo:][:tile.Hi-tile.Lo],
+					tile.Values[int(v-tile.Rows.First)*(tile.Hi-tile.Lo):])
+			}
+			return nil
+		}))
 	return p, nodes
 }
 
@@ -332,7 +335,8 @@ func TestPieces(t *testing.T) {
 			if g.verdicts > 0 {
 				first := mustClean(t, s, opt)
 				mustDecide(t, s, decide.Options{}, decisions(t, s, first.Classes, index.Query{
-					Where: ScoreAbove(math.Inf(-1)), Order: []index.Order{{Property: ScoreColumn, Descending: true}}, Limit: g.verdicts,
+					Where: ScoreAbove(math.Inf(-1)), Order: []index.Order{{Property: ScoreColumn, Descending: true}},
+					Limit: g.verdicts,
 				})...)
 			}
 			opt.Notice = func(text string) { notices = append(notices, text) }
@@ -363,7 +367,8 @@ func decisions(t *testing.T, s *kv.Store, classes []string, query index.Query) (
 				return err
 			}
 			label := must.Get(tx.Value(v, kv.LabelColumn))(t)
-			request := decide.Request{Node: v, Kind: []decide.Kind{decide.Reject, decide.Unlabel, decide.Relabel}[len(requests)%3]}
+			request := decide.Request{Node: v,
+				Kind: []decide.Kind{decide.Reject, decide.Unlabel, decide.Relabel}[len(requests)%3]}
 			if request.Kind == decide.Relabel {
 				if request.To = classes[0]; label.Str() == request.To {
 					request.To = classes[1]
@@ -393,10 +398,12 @@ func (out pieceOutcome) mustBe(t *testing.T, tx *kv.Tx, run *Run, notices []stri
 		if !values[0].IsNull() {
 			worst = max(worst, math.Abs(float64(out.scores[i])-values[0].Float()))
 		}
-		if values[1].IsNull() != (out.suggested[i] == kv.NoClass) || !values[1].IsNull() && values[1].Str() != run.Classes[out.suggested[i]] {
+		if values[1].IsNull() != (out.suggested[i] == kv.NoClass) || !values[1].IsNull() &&
+			values[1].Str() != run.Classes[out.suggested[i]] {
 			t.Fatalf("position %d: got suggestion %d, want %v", i, out.suggested[i], values[1])
 		}
-		if confidence := float64(out.confidence[i]); values[2].IsNull() != math.IsNaN(confidence) || !values[2].IsNull() && values[2].Float() != confidence {
+		if confidence := float64(out.confidence[i]); values[2].IsNull() != math.IsNaN(confidence) || !values[2].IsNull() &&
+			values[2].Float() != confidence {
 			t.Fatalf("position %d: got confidence %v, want %v", i, confidence, values[2])
 		}
 		label := kv.NoClass
@@ -423,7 +430,8 @@ func (out pieceOutcome) mustBe(t *testing.T, tx *kv.Tx, run *Run, notices []stri
 			t.Errorf("%s: got %v, want %v", name, pair[0], pair[1])
 		}
 	}
-	if got := out.model.Model; !slices.Equal(got.Untaught, run.Model.Untaught) || got.Alike != run.Model.Alike || got.Unsettled != run.Model.Unsettled {
+	if got := out.model.Model; !slices.Equal(got.Untaught, run.Model.Untaught) || got.Alike != run.Model.Alike ||
+		got.Unsettled != run.Model.Unsettled {
 		t.Errorf("got a model with %v untaught, alike %v, unsettled %v, want %v, %v, %v",
 			got.Untaught, got.Alike, got.Unsettled, run.Model.Untaught, run.Model.Alike, run.Model.Unsettled)
 	}
@@ -469,7 +477,8 @@ func TestCensusDraws(t *testing.T) {
 				}
 			}
 			if len(members) != len(want.labels) || census.Share != want.share || want.share > 0.9 {
-				t.Errorf("split %s: got %d members, a share of %v, want %d, %v, fewer than all", split, len(members), census.Share, len(want.labels), want.share)
+				t.Errorf("split %s: got %d members, a share of %v, want %d, %v, fewer than all", split, len(members), census.Share,
+					len(want.labels), want.share)
 			}
 			if most := mostModelNodes(g.classes) / verdictShare; verdicts != most {
 				t.Errorf("split %s: got %d verdicts, want %d", split, verdicts, most)

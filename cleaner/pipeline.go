@@ -20,15 +20,16 @@ import (
 // A problem is a graph with labels, and all that is known of them. Clean reads it from a store; a Lab replaces labels,
 // splits and predictions.
 type problem struct {
-	graph       ops.Graph
-	place       *workplace.Place
-	order       nodeOrder  // of random draws
-	labels      []kv.Class // [n] by NodeID, the given labels, which are under test
-	classes     int
-	names       []string         // of the classes; nil: they have none
-	splits      []Split          // [n] by NodeID
-	drawn       bool             // splits were drawn: the store has none, or none that fit
-	storeSplits []Split          // the splits of the store [n]: whoever made predictions may have used them; nil: it has none
+	graph   ops.Graph
+	place   *workplace.Place
+	order   nodeOrder  // of random draws
+	labels  []kv.Class // [n] by NodeID, the given labels, which are under test
+	classes int
+	names   []string // of the classes; nil: they have none
+	splits  []Split  // [n] by NodeID
+	drawn   bool     // splits were drawn: the store has none, or none that fit
+	// the splits of the store [n]: whoever made predictions may have used them; nil: it has none
+	storeSplits []Split
 	predictions ops.Source       // [n×classes], column j is Class j
 	verdicts    []decide.Verdict // ascending by node; people's verdicts on labels
 	method      method.Method    // that is asked for; nil: the label model
@@ -127,8 +128,8 @@ func (p problem) score(ctx context.Context, opt Options, by *labelmodel.Model) (
 	return work.run(ctx)
 }
 
-// largest is the class with the largest prediction, and that prediction; NoClass and NaN of none. tied says that another
-// class, of a higher number, has the same.
+// largest is the class with the largest prediction, and that prediction; NoClass and NaN of none. tied says that
+// another class, of a higher number, has the same.
 func largest(row []float32) (best kv.Class, most float32, tied bool) {
 	best, most = kv.NoClass, float32(math.NaN())
 	for j, p := range row {

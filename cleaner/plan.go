@@ -229,7 +229,8 @@ func (p *problem) heldInScoring() int64 {
 	if p.method != nil {
 		sample, matrices = p.method.SampleSize(p.fitting), p.method.MatrixBytes(p.classes, p.fitting)
 	}
-	return (problemBytes+setBytes)*int64(len(p.labels)) + labelBytes*int64(len(p.tested)) + sampleBytes*int64(sample) + matrices
+	return (problemBytes+setBytes)*int64(len(p.labels)) + labelBytes*int64(len(p.tested)) +
+		sampleBytes*int64(sample) + matrices
 }
 
 // leastForScore is the least memory of score. The graph is measured.

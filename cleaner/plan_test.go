@@ -12,10 +12,12 @@ import (
 // counted is a problem of so many nodes, each of degree 16, with predictions of the built-in classifier.
 func counted(nodes, classes int) *problem {
 	p := &problem{
-		labels: make([]kv.Class, nodes), splits: make([]Split, nodes), classes: classes, source: SourceBuiltIn, crossFitted: true,
-		neighbors: NewNeighborCounts(classes),
+		labels: make([]kv.Class, nodes), splits: make([]Split, nodes), classes: classes, source: SourceBuiltIn,
+		crossFitted: true,
+		neighbors:   NewNeighborCounts(classes),
 		sizes: &ops.Sizes{
-			Nodes: nodes, Linked: nodes, Entries: int64(16 * nodes), MaxDegree: 16, MaxRows: 4096, MaxEntries: 1 << 16, Ranked: true,
+			Nodes: nodes, Linked: nodes, Entries: int64(16 * nodes), MaxDegree: 16, MaxRows: 4096, MaxEntries: 1 << 16,
+			Ranked: true,
 		},
 	}
 	for v := range p.labels {
@@ -40,7 +42,8 @@ func TestEstimateOfWhatIsThere(t *testing.T) {
 		{"preset paper", func(p *problem) { p.source = SourceImported }, Options{Method: paper.Published}, false, 0},
 		{"as given", func(p *problem) { p.source = SourceImported }, Options{Imported: AsGiven}, false, 0},
 		{"none", func(p *problem) { p.source = "" }, Options{}, true, predictions},
-		{"none, but features", func(p *problem) { p.source, p.features = "", ops.Dense(nil, 9) }, Options{}, true, predictions},
+		{"none, but features", func(p *problem) { p.source, p.features = "", ops.Dense(nil, 9) }, Options{}, true,
+			predictions},
 		{"joined", func(p *problem) { p.source = SourceImported }, Options{}, true, predictions},
 	} {
 		p := counted(nodes, classes)
@@ -54,7 +57,8 @@ func TestEstimateOfWhatIsThere(t *testing.T) {
 			before = e.StoreBytes
 		}
 		if got := e.StoreBytes - before; got < test.stored || got > test.stored+predictions/2 {
-			t.Errorf("%s: got %d bytes stored more than scores, want the %d of predictions, and networks", test.name, got, test.stored)
+			t.Errorf("%s: got %d bytes stored more than scores, want the %d of predictions, and networks", test.name, got,
+				test.stored)
 		}
 	}
 }

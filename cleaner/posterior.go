@@ -20,8 +20,8 @@ import (
 // scoreRows is how many rows are scored at once.
 const scoreRows = 4096
 
-// posterior is the pipeline of the label model: that of a run, if s.only has one, else one that is fitted. If the problem
-// has a look, the model follows it.
+// posterior is the pipeline of the label model: that of a run, if s.only has one, else one that is fitted. If the
+// problem has a look, the model follows it.
 func (s *stages) posterior(ctx context.Context, result *scoring) (err error) {
 	var unseen *sample
 	if s.only == nil {
@@ -154,7 +154,8 @@ type nodeScorer struct {
 func newNodeScorer(model *labelmodel.Scorer, classes, width int) *nodeScorer {
 	labels := 1 + labelmodel.CountRivals(classes)
 	return &nodeScorer{
-		model: model, classes: make([]kv.Class, labels), z: make([]float32, labels*width), numbers: make([]float64, labels+labels*width),
+		model: model, classes: make([]kv.Class, labels), z: make([]float32, labels*width), numbers: make([]float64,
+			labels+labels*width),
 	}
 }
 

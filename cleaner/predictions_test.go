@@ -33,14 +33,19 @@ func TestPredictionWriterRefuses(t *testing.T) {
 	}{
 		"a class nobody has": {classes: []string{"x", "z"},
 			want: `class "z" of the predictions: no node is given it, the labels have x, y`, is: ErrUnknownClass},
-		"a class twice":        {classes: []string{"x", "x"}, want: `class "x" of the predictions: it has two columns`, is: ErrUnknownClass},
-		"a class left out":     {classes: []string{"x"}, want: `is given class "y", and the predictions have only x:`, is: ErrUnknownClass},
-		"a short row":          {rows: map[int][]float64{2: {1}}, want: "predictions of node p2: got 1 numbers, want 2, one a class"},
-		"a negative number":    {rows: map[int][]float64{0: {-0.5, 1.5}}, want: "predictions of node p0: class x is -0.5, want a probability from 0 to 1"},
-		"a sum off":            {rows: map[int][]float64{3: {0.5, 0.4}}, want: "predictions of node p3: they add up to 0.9"},
-		"a row twice":          {twice: true, want: "predictions of node p1: got a second row, want one"},
-		"one row missing":      {rows: map[int][]float64{4: nil}, want: "node p4 has no row", is: ErrMissingRows},
-		"several rows missing": {rows: map[int][]float64{4: nil, 1: nil, 2: nil}, want: "node p1 and 2 more have no row", is: ErrMissingRows},
+		"a class twice": {classes: []string{"x", "x"}, want: `class "x" of the predictions: it has two columns`,
+			is: ErrUnknownClass},
+		"a class left out": {classes: []string{"x"}, want: `is given class "y", and the predictions have only x:`,
+			is: ErrUnknownClass},
+		"a short row": {rows: map[int][]float64{2: {1}},
+			want: "predictions of node p2: got 1 numbers, want 2, one a class"},
+		"a negative number": {rows: map[int][]float64{0: {-0.5, 1.5}}, want: "predictions of node p0: class x is -0.5, " +
+			"want a probability from 0 to 1"},
+		"a sum off":       {rows: map[int][]float64{3: {0.5, 0.4}}, want: "predictions of node p3: they add up to 0.9"},
+		"a row twice":     {twice: true, want: "predictions of node p1: got a second row, want one"},
+		"one row missing": {rows: map[int][]float64{4: nil}, want: "node p4 has no row", is: ErrMissingRows},
+		"several rows missing": {rows: map[int][]float64{4: nil, 1: nil, 2: nil}, want: "node p1 and 2 more have no row",
+			is: ErrMissingRows},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := few(t)
@@ -90,14 +95,15 @@ func TestPredictionWriterRefuses(t *testing.T) {
 
 func TestPredictionWriterTakesLogits(t *testing.T) {
 	s := few(t)
-	must.Do(t, importPredictions(s, []string{"y", "x"}, PredictionOptions{Logits: true}, func(w *PredictionWriter, tx *kv.Tx) error {
-		for v := range tx.NumNodes() {
-			if err := w.Put(kv.NodeID(v), []float64{math.Log(3) + 500, 500}); err != nil {
-				return err
+	must.Do(t, importPredictions(s, []string{"y", "x"}, PredictionOptions{Logits: true},
+		func(w *PredictionWriter, tx *kv.Tx) error {
+			for v := range tx.NumNodes() {
+				if err := w.Put(kv.NodeID(v), []float64{math.Log(3) + 500, 500}); err != nil {
+					return err
+				}
 			}
-		}
-		return nil
-	}))
+			return nil
+		}))
 	view(t, s, func(tx *kv.Tx) error {
 		wantPredictions(t, tx, 2, []float32{0.25, 0.75})
 		if source, err := predictionSource(tx); source != SourceImported || err != nil {
@@ -129,7 +135,8 @@ func TestPredictionsOfANewNode(t *testing.T) {
 		return err
 	}))
 	view(t, s, func(tx *kv.Tx) error {
-		if _, err := Predictions(tx); !errors.Is(err, ErrMissingRows) || !strings.Contains(err.Error(), "node late has no row") {
+		if _, err := Predictions(tx); !errors.Is(err, ErrMissingRows) ||
+			!strings.Contains(err.Error(), "node late has no row") {
 			t.Errorf("predictions with a new node: got %v, want ErrMissingRows naming it", err)
 		}
 		return nil

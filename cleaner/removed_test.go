@@ -21,7 +21,8 @@ func (p plantedPartition) without(removed []int) plantedPartition {
 			continue
 		}
 		places[i] = len(rest.nodes)
-		rest.nodes, rest.truth, rest.scores = append(rest.nodes, node), append(rest.truth, p.truth[i]), append(rest.scores, p.scores[i])
+		rest.nodes, rest.truth, rest.scores = append(rest.nodes, node), append(rest.truth, p.truth[i]), append(rest.scores,
+			p.scores[i])
 	}
 	for _, e := range p.edges {
 		if u, v := places[e[0]], places[e[1]]; u >= 0 && v >= 0 {

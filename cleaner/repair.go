@@ -50,26 +50,30 @@ type brokenRun struct {
 func (d *runDamage) corrections() (all []kv.Correction) {
 	for _, run := range d.broken {
 		all = append(all, kv.Correction{
-			Where: "runs", What: fmt.Sprintf("run %q: %v", run.key, run.why), Done: "removed", Lost: kv.Losses{{Kind: "run", Count: 1}},
+			Where: "runs", What: fmt.Sprintf("run %q: %v", run.key,
+				run.why), Done: "removed", Lost: kv.Losses{{Kind: "run", Count: 1}},
 		})
 	}
 	if d.classifier != nil {
 		all = append(all, kv.Correction{
 			Where: "predictions", What: d.classifier.Error(),
-			Done: "removed; nodes that are added have no predictions until one is trained again", Lost: kv.Losses{{Kind: "classifier", Count: 1}},
+			Done: "removed; nodes that are added have no predictions until one is trained again",
+			Lost: kv.Losses{{Kind: "classifier", Count: 1}},
 		})
 	}
 	if d.others > 0 {
 		what := "%d nodes, such as node number %d, have the scores of another run than the last, %d"
 		all = append(all, kv.Correction{
 			Where: "runs", What: fmt.Sprintf(what, d.others, d.example, d.last),
-			Done: "all scores, suggestions and confidences are removed", Lost: kv.Losses{{Kind: "score", Count: d.scored, AtMost: true}},
+			Done: "all scores, suggestions and confidences are removed",
+			Lost: kv.Losses{{Kind: "score", Count: d.scored, AtMost: true}},
 		})
 	}
 	return all
 }
 
-// findRunDamage reads all runs, and of every node the run that has scored it. After an error it has what was found so far.
+// findRunDamage reads all runs, and of every node the run that has scored it. After an error it has what was found so
+// far.
 func findRunDamage(ctx context.Context, tx *kv.Tx) (d *runDamage, err error) {
 	d = &runDamage{}
 	var keys []string
@@ -122,8 +126,8 @@ func findRunDamage(ctx context.Context, tx *kv.Tx) (d *runDamage, err error) {
 
 // Repair makes history, labels and decisions agree again, as decide.Repair does, and runs and scores too. It calls
 // report for each change. First run kv.Repair, then open the store with index.Open; nobody else may write to it. Repair
-// removes unreadable runs, and all scores, suggestions and confidences if some are not of the last run; Clean makes them
-// again. After an error or a kill, run it again: the result is the same as without the interruption.
+// removes unreadable runs, and all scores, suggestions and confidences if some are not of the last run; Clean makes
+// them again. After an error or a kill, run it again: the result is the same as without the interruption.
 func Repair(ctx context.Context, s *kv.Store, report func(kv.Correction)) error {
 	if err := decide.Repair(ctx, s, report); err != nil {
 		return err

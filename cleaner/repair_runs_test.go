@@ -27,9 +27,11 @@ func TestRepairOfRuns(t *testing.T) {
 		"all runs": {func(tx *kv.Tx) error {
 			return errors.Join(noRun(tx), tx.Documents(runsSpace).Delete(runKey(1)))
 		}, 0, false, " scores"},
-		"an earlier run":      {func(tx *kv.Tx) error { return tx.Documents(runsSpace).Put(runKey(1), "no run") }, 2, true, "1 run"},
-		"a run of other form": {func(tx *kv.Tx) error { return tx.Documents(runsSpace).Put(runKey(2), "no run") }, 1, false, "1 run"},
-		"what it has fitted":  {func(tx *kv.Tx) error { return tx.Documents(fitSpace).Delete(fitKey) }, 1, false, "1 run"},
+		"an earlier run": {func(tx *kv.Tx) error { return tx.Documents(runsSpace).Put(runKey(1), "no run") }, 2,
+			true, "1 run"},
+		"a run of other form": {func(tx *kv.Tx) error { return tx.Documents(runsSpace).Put(runKey(2), "no run") }, 1,
+			false, "1 run"},
+		"what it has fitted": {func(tx *kv.Tx) error { return tx.Documents(fitSpace).Delete(fitKey) }, 1, false, "1 run"},
 		"the run of a node": {func(tx *kv.Tx) error {
 			return tx.SetValue(firstScored(t, tx), RunColumn, kv.ValueOf(1))
 		}, 2, false, " scores"},
@@ -46,7 +48,8 @@ func TestRepairOfRuns(t *testing.T) {
 			if problems := runProblems(t, s); len(problems) > 0 {
 				t.Errorf("after the repair: got %v, want no problem", problems)
 			}
-			if said := strings.Join(lost, ", "); !strings.Contains(said, test.lost) || !test.scores != strings.Contains(said, " scores") {
+			if said := strings.Join(lost, ", "); !strings.Contains(said, test.lost) ||
+				!test.scores != strings.Contains(said, " scores") {
 				t.Errorf("got losses %q, want %q, and scores: %v", said, test.lost, !test.scores)
 			}
 			view(t, s, func(tx *kv.Tx) error {

@@ -116,9 +116,9 @@ func Rescore(ctx context.Context, s *kv.Store, opt RescoreOptions) (*Rescoring, 
 	}
 }
 
-// RescoreDecided is Rescore with KeepRate for a person who waits after each decision. ok is false, and the scores are as
-// they were, if the nodes around the changes are so many that a pass over a graph of more than 5 million arcs is due.
-// Without a run, or a model of it, nothing is done.
+// RescoreDecided is Rescore with KeepRate for a person who waits after each decision. ok is false, and the scores are
+// as they were, if the nodes around the changes are so many that a pass over a graph of more than 5 million arcs is
+// due. Without a run, or a model of it, nothing is done.
 func RescoreDecided(ctx context.Context, s *kv.Store, opt RescoreOptions) (ok bool, err error) {
 	opt.KeepRate = true
 	err = s.View(func(tx *kv.Tx) error {
@@ -173,7 +173,9 @@ func rescore(ctx context.Context, s *kv.Store, opt RescoreOptions) (*Rescoring, 
 
 // rescoreAround scores the nodes around the changes since the last run or Rescore, and counts them. If a pass is due,
 // it says so by its error.
-func (r *Run) rescoreAround(ctx context.Context, s *kv.Store, tx *kv.Tx, opt RescoreOptions) (changed int64, err error) {
+func (r *Run) rescoreAround(
+	ctx context.Context, s *kv.Store, tx *kv.Tx, opt RescoreOptions,
+) (changed int64, err error) {
 	most, steps := max(tx.NumNodes()/mostAround, leastAround), max(tx.Shape().Arcs/eachStepsOfPass, leastEachSteps)
 	if opt.noPass {
 		most, steps = leastAround, leastEachSteps
@@ -182,7 +184,8 @@ func (r *Run) rescoreAround(ctx context.Context, s *kv.Store, tx *kv.Tx, opt Res
 	if err != nil || !isChanged && (opt.KeepRate || !r.Uncounted) {
 		return 0, err
 	}
-	work := scoreWork{tx: tx, run: r, opt: ops.Options{Workers: opt.Workers, MemoryBudget: opt.MemoryBudget}, steps: new(atomic.Int64)}
+	work := scoreWork{tx: tx, run: r, opt: ops.Options{Workers: opt.Workers, MemoryBudget: opt.MemoryBudget},
+		steps: new(atomic.Int64)}
 	work.steps.Store(steps)
 	scores, err := work.each(ctx, nodes)
 	if err == nil {

@@ -111,7 +111,8 @@ func mustEqualScores(t *testing.T, what string, got, want map[string]NodeScore, 
 	}
 	for id, w := range want {
 		g := got[id]
-		if !near(g.Score, w.Score, tolerance) || !near(g.Confidence, w.Confidence, tolerance) || g.Label != w.Label || g.Suggestion != w.Suggestion {
+		if !near(g.Score, w.Score, tolerance) || !near(g.Confidence, w.Confidence, tolerance) || g.Label != w.Label ||
+			g.Suggestion != w.Suggestion {
 			t.Errorf("%s: node %s: got %+v, want %+v", what, id, g, w)
 		}
 	}
@@ -224,7 +225,8 @@ func mustCountRun(t *testing.T, what string, s *kv.Store) {
 			count.Scored++
 		}
 		got := []int64{run.Nodes, run.Edges, run.Scored, run.Suspects, run.Contradicted}
-		if want := []int64{count.Nodes, count.Edges, count.Scored, count.Suspects, count.Contradicted}; !slices.Equal(got, want) {
+		if want := []int64{count.Nodes, count.Edges, count.Scored, count.Suspects,
+			count.Contradicted}; !slices.Equal(got, want) {
 			t.Errorf("%s: got nodes, edges, scored, suspects, contradicted %v, want %v", what, got, want)
 		}
 		if !slices.Equal(run.labelCounts, counts) {
@@ -417,7 +419,8 @@ func TestRescoreOfStores(t *testing.T) {
 			changeSome(t, s, r, 1)
 			changed := must.Get(Rescore(t.Context(), s, RescoreOptions{KeepRate: true}))(t)
 			got, want := storedScores(t, s), full()
-			t.Logf("a few changes: %d nodes scored again, by a pass: %v, largest difference %.2g", changed.Changed, changed.Pass, largestDifference(got, want))
+			t.Logf("a few changes: %d nodes scored again, by a pass: %v, largest difference %.2g", changed.Changed, changed.Pass,
+				largestDifference(got, want))
 			mustEqualScores(t, "after a few changes", got, want, 1e-5)
 
 			for range 20 { // as many as one transaction takes

@@ -68,13 +68,15 @@ func TestRescore(t *testing.T) {
 	}
 	before = givenScores(t, s)
 	done := mustRescore(t, s)
-	if done.Run.MislabelRate != run.MislabelRate || done.Run.Threshold != run.Threshold || done.Changed != 0 || fmt.Sprint(givenScores(t, s)) != fmt.Sprint(before) {
+	if done.Run.MislabelRate != run.MislabelRate || done.Run.Threshold != run.Threshold || done.Changed != 0 ||
+		fmt.Sprint(givenScores(t, s)) != fmt.Sprint(before) {
 		t.Errorf("%d of the first 40 suspects are wrong: got %+v, want scores, rate and threshold to stay", wrong, done)
 	}
 	view(t, s, func(tx *kv.Tx) error {
 		last := must.Get(LastRun(tx))(t)
 		if last.Threshold != done.Run.Threshold || last.Suspects != done.Run.Suspects || last.Decisions != 0 {
-			t.Errorf("stored: got threshold %v, %d suspects; want %v, %d", last.Threshold, last.Suspects, done.Run.Threshold, done.Run.Suspects)
+			t.Errorf("stored: got threshold %v, %d suspects; want %v, %d", last.Threshold, last.Suspects, done.Run.Threshold,
+				done.Run.Suspects)
 		}
 		left := must.Get(CountRemaining(t.Context(), tx))(t)
 		if left.Suspects != last.Suspects || left.Settled != 40 {
@@ -104,7 +106,8 @@ func cleanTrusts(t *testing.T, correction decide.Kind) {
 	}
 	again := mustClean(t, s, Options{Seed: 2, Imported: AsGiven})
 	if again.MislabelRate != second.MislabelRate || again.Threshold != second.Threshold {
-		t.Errorf("again: got %v and %v, want %v and %v", again.MislabelRate, again.Threshold, second.MislabelRate, second.Threshold)
+		t.Errorf("again: got %v and %v, want %v and %v", again.MislabelRate, again.Threshold, second.MislabelRate,
+			second.Threshold)
 	}
 	outdated := func() Outdated {
 		t.Helper()

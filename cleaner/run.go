@@ -30,9 +30,10 @@ type Run struct {
 	// RunWriter.
 	Elsewhere *Elsewhere
 
-	Nodes, Edges     int64
-	Scored           int64  // labelled nodes
-	Suspects         int64  // of them, the suspects at Threshold when the run was written, or when Rescore last counted them
+	Nodes, Edges int64
+	Scored       int64 // labelled nodes
+	// of them, the suspects at Threshold when the run was written, or when Rescore last counted them
+	Suspects         int64
 	Uncounted        bool   // the counts of scores are older than the last Rescore, which had KeepRate; see Recount
 	FittingNodes     int64  // of the fitting set
 	PredictionSource string // SourceImported or SourceBuiltIn
@@ -278,8 +279,8 @@ func (r *Run) judge() *nodeScorer {
 // ranks are those of the classes.
 func (r *Run) ranks() []int32 { return labelmodel.RankClasses(r.kept.Counts, r.Classes) }
 
-// problem is the graph of a snapshot with its labels, as the run, which is the last, sees them: it knows no class that was first used after
-// it, and no label of a node without predictions is under test.
+// problem is the graph of a snapshot with its labels, as the run, which is the last, sees them: it knows no class that
+// was first used after it, and no label of a node without predictions is under test.
 func (r *Run) problem(tx *kv.Tx) (p problem, err error) {
 	if p, err = problemOf(tx); err != nil {
 		return p, err

@@ -15,8 +15,12 @@ import (
 // scoreForms are stores of every form that a run may meet, with the options of the run.
 func scoreForms() map[string]func(t *testing.T) (*kv.Store, Options) {
 	return map[string]func(t *testing.T) (*kv.Store, Options){
-		"joined predictions":   func(t *testing.T) (*kv.Store, Options) { return newPlanted(8, 300).load(t, false), Options{Seed: 2} },
-		"built-in predictions": func(t *testing.T) (*kv.Store, Options) { return newPlanted(9, 300).load(t, true), Options{Seed: 2} },
+		"joined predictions": func(t *testing.T) (*kv.Store, Options) {
+			return newPlanted(8, 300).load(t, false), Options{Seed: 2}
+		},
+		"built-in predictions": func(t *testing.T) (*kv.Store, Options) {
+			return newPlanted(9, 300).load(t, true), Options{Seed: 2}
+		},
 		"one hop": func(t *testing.T) (*kv.Store, Options) {
 			return newPlanted(3, 200).load(t, false), Options{Hops: 1, Imported: AsGiven}
 		},
@@ -74,7 +78,8 @@ func mustEqualStored(t *testing.T, tx *kv.Tx) {
 			t.Errorf("got %+v, stored are id %s, label %q, suggestion %q, run %d", got, e.ID, e.Label, e.Suggestion, e.Run)
 		}
 		if !near(got.Score, e.Score, 1e-5) || !near(got.Confidence, e.Confidence, 1e-6) {
-			t.Errorf("node %s: got score %v and confidence %v, stored are %v and %v", got.ID, got.Score, got.Confidence, e.Score, e.Confidence)
+			t.Errorf("node %s: got score %v and confidence %v, stored are %v and %v", got.ID, got.Score, got.Confidence, e.Score,
+				e.Confidence)
 		}
 	}
 }

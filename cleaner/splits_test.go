@@ -106,7 +106,8 @@ func TestDrawSplitsFitTwoClasses(t *testing.T) {
 				taught[y] = taught[y] || splits[v] == SplitTrain
 			}
 			if both := [2]bool{true, true}; fitted != both || taught != both {
-				t.Errorf("%d nodes of a rare class, seed %d: classes fitted on %v, trained on %v, want both", rare, seed, fitted, taught)
+				t.Errorf("%d nodes of a rare class, seed %d: classes fitted on %v, trained on %v, want both", rare, seed,
+					fitted, taught)
 			}
 		}
 	}
@@ -159,7 +160,8 @@ func TestEveryClassIsTaught(t *testing.T) {
 			splits := mustDraw(t, order, labels, shares, seed)
 			sizes := sizesOf(len(labels), shares)
 			counts := countSplits(splits)
-			if counts[SplitTrain] != sizes.training || counts[SplitValidation] != sizes.validation || counts[SplitTest] != sizes.test {
+			if counts[SplitTrain] != sizes.training || counts[SplitValidation] != sizes.validation ||
+				counts[SplitTest] != sizes.test {
 				t.Fatalf("shares %v: got %v nodes by split, want %+v", shares, counts, sizes)
 			}
 			taught := make([]int, 33)

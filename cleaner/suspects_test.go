@@ -34,7 +34,8 @@ func TestSuspects(t *testing.T) {
 	s := must.Get(kv.Create(filepath.Join(t.TempDir(), "g"), kv.Options{}))(t)
 	t.Cleanup(func() { _ = s.Close() })
 	must.Do(t, s.Update(func(tx *kv.Tx) error {
-		for column, kind := range map[string]kv.Kind{ScoreColumn: kv.KindFloat, SuggestedColumn: kv.KindClass, decide.Column: kv.KindString} {
+		for column, kind := range map[string]kv.Kind{ScoreColumn: kv.KindFloat, SuggestedColumn: kv.KindClass,
+			decide.Column: kv.KindString} {
 			must.Do(t, tx.AddColumn(column, kind))
 		}
 		return nil
@@ -48,7 +49,8 @@ func TestSuspects(t *testing.T) {
 				want = c.want || c.name == "below" || c.name == "at the threshold"
 			}
 			holds := must.Get(index.Holds(tx, Suspects(threshold), nil))(t)
-			values := map[string]kv.Value{ScoreColumn: c.score, kv.LabelColumn: c.label, SuggestedColumn: c.suggested, decide.Column: c.decision}
+			values := map[string]kv.Value{ScoreColumn: c.score, kv.LabelColumn: c.label, SuggestedColumn: c.suggested,
+				decide.Column: c.decision}
 			got, err := holds(func(property string) (kv.Value, error) { return values[property], nil })
 			if got != want || err != nil {
 				t.Errorf("%s, above %v: the condition is %v, %v, want %v", c.name, threshold, got, err, want)
@@ -81,6 +83,7 @@ func TestRunCountsSuspects(t *testing.T) {
 	second := mustClean(t, s, Options{Seed: 2, Imported: AsGiven})
 	after := count(second.Threshold)
 	if int64(len(after)) != second.Suspects || slices.Contains(after, found[0]) || slices.Contains(after, found[1]) {
-		t.Errorf("behind two decisions the run counts %d suspects, a query finds %d, want as many, and none that was decided on", second.Suspects, len(after))
+		t.Errorf("behind two decisions the run counts %d suspects, a query finds %d, want as many, and none that was "+
+			"decided on", second.Suspects, len(after))
 	}
 }

@@ -60,7 +60,8 @@ func TestUntaughtClass(t *testing.T) {
 		if right < 30 || 5*accused > right {
 			t.Errorf("%T: got %d suspects of %d rightly labelled nodes of a class without training nodes", by, accused, right)
 		}
-		if joint := result.joint; joint != nil && slices.ContainsFunc(joint.Cells, func(cell classmatrix.Cell) bool { return cell.Row == class }) {
+		if joint := result.joint; joint != nil &&
+			slices.ContainsFunc(joint.Cells, func(cell classmatrix.Cell) bool { return cell.Row == class }) {
 			t.Errorf("the class takes part in the joint distribution")
 		}
 		if m := result.model; m != nil && !slices.Equal(m.Untaught, []kv.Class{class}) {

@@ -47,7 +47,8 @@ func TestOrderOfIDsWhenTheyTurnIntoText(t *testing.T) {
 		})
 	}
 	id := func(op Op, c kv.Value) Predicate { return Compare{"id", op, c} }
-	const isText, areIntegers = "text has no order among numbers: got the number ", "text has no order among them: got the string "
+	const isText, areIntegers = "text has no order among numbers: got the number ",
+		"text has no order among them: got the string "
 
 	add("5", "40", "100", "200")
 	check(id(Ge, kv.ValueOf(100)), 2, "")

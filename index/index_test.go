@@ -95,7 +95,8 @@ func TestBuilderFindsSlips(t *testing.T) {
 	}{
 		{"not rounded as the column", []float64{0.97}, []float64{0.97},
 			"index on score: node number 0 was added with 0.97, the column holds 0.9700000286102295"},
-		{"null in the column", nil, []float64{0.5}, "index on score: node number 0 was added with 0.5, the column holds null"},
+		{"null in the column", nil, []float64{0.5},
+			"index on score: node number 0 was added with 0.5, the column holds null"},
 		{"an entry twice", []float64{0.5}, []float64{0.5, 0.5}, "index on score: kv: node given twice: node number 0"},
 	} {
 		bulk := must.Get(s.Bulk(context.Background()))(t)

@@ -176,7 +176,8 @@ func rewrite(t *testing.T, s *Store, key []byte, change func(body []byte) []byte
 func TestCheckFindsDamage(t *testing.T) {
 	t.Parallel()
 	every := []record.Kind{
-		record.KindAdjacency, record.KindAdjacencyPartition, record.KindEdgeDelta, record.KindDegreeDelta, record.KindIDs, record.KindIDLookup, record.KindNodeAt,
+		record.KindAdjacency, record.KindAdjacencyPartition, record.KindEdgeDelta, record.KindDegreeDelta, record.KindIDs,
+		record.KindIDLookup, record.KindNodeAt,
 		record.KindPosition, record.KindAddedNode, record.KindAddedID, record.KindColumn, record.KindRowDelta,
 		record.KindChanges,
 	}

@@ -202,8 +202,8 @@ func TestDamagedDecisionsAfterACrash(t *testing.T) {
 	}
 }
 
-// TestTornDecisionsBesideALostLog has lost Badger's log in a crash that tore the end of decisions.log: Repair takes from
-// that what is whole.
+// TestTornDecisionsBesideALostLog has lost Badger's log in a crash that tore the end of decisions.log: Repair takes
+// from that what is whole.
 func TestTornDecisionsBesideALostLog(t *testing.T) {
 	t.Parallel()
 	_, _, dir := agedStore(t)

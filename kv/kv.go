@@ -42,9 +42,9 @@
 // There is one writer at a time: an Update, a Bulk or a Compact waits for the one before it, readers for none of them.
 // A transaction holds some megabytes ([ErrTxTooBig]); what is larger goes through Bulk or a [Loader].
 //
-// A Store, and a Tx of View or Begin, may be used by many goroutines; a Tx of Update, a Bulk, a Patch, a Loader and every
-// reader and writer by one. A slice that is handed out is lent: until the next step of an iteration, the next call of
-// its reader, or the end of its Tx. Strings stay.
+// A Store, and a Tx of View or Begin, may be used by many goroutines; a Tx of Update, a Bulk, a Patch, a Loader and
+// every reader and writer by one. A slice that is handed out is lent: until the next step of an iteration, the next
+// call of its reader, or the end of its Tx. Strings stay.
 //
 // docs/format.md describes the files, the records and their keys. A store of another format version is refused with
 // [ErrVersion].

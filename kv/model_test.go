@@ -37,7 +37,8 @@ const modelWidth = 3
 func newModel() *model {
 	return &model{
 		columns: map[string]Kind{LabelColumn: KindClass}, values: map[string][]Value{}, rows: map[NodeID][]float32{},
-		edges: map[edge]bool{}, space: map[string]string{}, docs: map[string]int{}, history: modelHistory{now: newModelCommit(0)},
+		edges: map[edge]bool{}, space: map[string]string{}, docs: map[string]int{},
+		history: modelHistory{now: newModelCommit(0)},
 	}
 }
 

@@ -151,8 +151,8 @@ func (s *Store) start() error {
 	return s.sweep()
 }
 
-// damagedTable returns the first damage of a table of a store whose header is not found: it may be in there, or in a log
-// that a crash left. It returns nil if there is no decisions.log: then the database may be of another program.
+// damagedTable returns the first damage of a table of a store whose header is not found: it may be in there, or in a
+// log that a crash left. It returns nil if there is no decisions.log: then the database may be of another program.
 func (s *Store) damagedTable() (damage error) {
 	if _, err := os.Stat(filepath.Join(s.dir, decisions.FileName)); err != nil {
 		return nil

@@ -24,8 +24,8 @@ func putMany(t *testing.T, s *Store, final func(tx *Tx) error) {
 	must.Do(t, b.Commit(final))
 }
 
-// TestFoldKeepsDeletionsBesideDamage deletes an entry of a pack, all blocks of which are damaged then. A fold cannot see
-// there whether the deletion is of use: it keeps it, and does not fail.
+// TestFoldKeepsDeletionsBesideDamage deletes an entry of a pack, all blocks of which are damaged then. A fold cannot
+// see there whether the deletion is of use: it keeps it, and does not fail.
 func TestFoldKeepsDeletionsBesideDamage(t *testing.T) {
 	s := newStore(t, Options{})
 	putMany(t, s, nil)

@@ -57,7 +57,8 @@ func TestBadgerReadsAClosedStore(t *testing.T) {
 		t.Errorf("Badger reads %d records, and the store %d, or others", len(got), len(want))
 	}
 	for _, k := range []record.Kind{
-		record.KindIDs, record.KindNodeAt, record.KindAdjacency, record.KindColumn, record.KindColumnDelta, record.KindMatrix, record.KindSpace,
+		record.KindIDs, record.KindNodeAt, record.KindAdjacency, record.KindColumn, record.KindColumnDelta, record.KindMatrix,
+		record.KindSpace,
 	} {
 		if kinds[k] == 0 {
 			t.Errorf("Badger reads no record of the kind %s", k)

@@ -390,7 +390,8 @@ func (markedIndex) Finish() error           { return nil }
 func (x markedIndex) Mark(tx *Tx) error     { return tx.SetIndexed(x.column, true) }
 func (markedIndex) Close() error            { return nil }
 
-// TestPatchIndexesNoNewColumn holds that a column which a Patch adds has no index, whether the graph is written again or not.
+// TestPatchIndexesNoNewColumn holds that a column which a Patch adds has no index, whether the graph is written again
+// or not.
 func TestPatchIndexesNoNewColumn(t *testing.T) {
 	for _, most := range []int{-1, 1 << 20} {
 		s := newStore(t, Options{

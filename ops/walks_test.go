@@ -23,7 +23,8 @@ type arcGraph struct {
 // randomArcGraph draws an awkward graph: of few nodes or many, sparse or dense, with arcs one way and both ways.
 func randomArcGraph(r *rand.Rand, directed, weighted bool) *arcGraph {
 	g := &arcGraph{
-		nodes: []int{1, 2, 3, 5, 9, 20, 45}[r.IntN(7)], weights: map[[2]int]float32{}, weighted: weighted, block: 1 + r.IntN(7),
+		nodes: []int{1, 2, 3, 5, 9, 20, 45}[r.IntN(7)], weights: map[[2]int]float32{}, weighted: weighted, block: 1 +
+			r.IntN(7),
 	}
 	scale := math.Pow(10, float64(r.IntN(7)-3))
 	density := r.Float64() * r.Float64()

@@ -90,7 +90,8 @@ func comparable(o outcome, db string) string {
 // outcome as on a store that nobody holds.
 func TestAskedCommands(t *testing.T) {
 	cleanedStore(t)
-	suspect := strings.TrimSpace(strings.SplitN(mustRun(t, "shell", "h", "-c", "suspects limit 1 return id", "--format", "csv"), "\n", 3)[1])
+	suspect := strings.TrimSpace(strings.SplitN(mustRun(t, "shell", "h", "-c", "suspects limit 1 return id", "--format",
+		"csv"), "\n", 3)[1])
 	must.Do(t, os.WriteFile("script.q", []byte("count nodes;\ncount nodes where\n label = 3"), 0o600))
 	leaks := goleak.IgnoreCurrent()
 	_, stop := served(t, "g")
@@ -246,12 +247,14 @@ func TestStoppedHolder(t *testing.T) {
 	}
 	began := time.Now()
 	got := run(t, "", "shell", "g", "--wait", "1s", "-c", "count nodes")
-	if took := time.Since(began); got.code != exitFailed || !strings.Contains(got.err, "is in use by process") || took > soon {
+	if took := time.Since(began); got.code != exitFailed || !strings.Contains(got.err, "is in use by process") ||
+		took > soon {
 		t.Errorf("after %v: got %+v, want that the store is in use, after a second", took, got)
 	}
 	read()
 	send(asker, syscall.SIGINT)
-	if code := ends(t, asker, soon); code != exitInterrupted || !strings.Contains(said.String(), "does not answer, and may go on with the job") {
+	if code := ends(t, asker, soon); code != exitInterrupted ||
+		!strings.Contains(said.String(), "does not answer, and may go on with the job") {
 		t.Errorf("Ctrl-C of an asker with a job: got exit code %d and %s", code, said)
 	}
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -292,7 +295,8 @@ func TestEndOfAskerAndHolder(t *testing.T) {
 	if code := ends(t, holder, soon); code != exitDone {
 		t.Errorf("the holder: got exit code %d", code)
 	}
-	if code := ends(t, asker, soon); code != exitFailed || !strings.Contains(said.String(), "the process that holds the store ends") {
+	if code := ends(t, asker, soon); code != exitFailed ||
+		!strings.Contains(said.String(), "the process that holds the store ends") {
 		t.Errorf("the asker of a holder that ends: got exit code %d and %s", code, said)
 	}
 	if got := run(t, "", "shell", "g", "-c", "count nodes"); got.code != exitDone {
@@ -415,7 +419,8 @@ func TestReadOnlyHolder(t *testing.T) {
 		code int
 	}{{"stats g", exitDone}, {"shell g -c stats", exitDone}, {"shell g -c undo", exitFailed}, {"clean g", exitFailed}} {
 		got := run(t, "", strings.Fields(test.args)...)
-		if got.code != test.code || test.code == exitFailed && !strings.Contains(got.err, "--read-only, and refuses what writes") {
+		if got.code != test.code || test.code == exitFailed &&
+			!strings.Contains(got.err, "--read-only, and refuses what writes") {
 			t.Errorf("%s: got %+v", test.args, got)
 		}
 	}
@@ -436,7 +441,8 @@ func TestFaultOfAJob(t *testing.T) {
 	broken := host{foreign: true} // without a store
 	server := must.Get(holder.Listen(t.Context(), "g", broken.work))(t)
 	for range 2 {
-		if got := run(t, "", "stats", "g"); got.code != exitFailed || !strings.Contains(got.err, "a fault of the program ended this command") {
+		if got := run(t, "", "stats", "g"); got.code != exitFailed ||
+			!strings.Contains(got.err, "a fault of the program ended this command") {
 			t.Errorf("got exit code %d, %q and %q, want a fault that is told", got.code, got.out, got.err)
 		}
 	}

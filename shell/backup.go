@@ -24,10 +24,12 @@ type backupCommand struct {
 }
 
 func (*backupCommand) Help() string {
-	return `One file, compressed, with a checksum over every part and over the whole. The file has another name until it is complete. --since FILE writes only the ` +
-		`changes since that backup, and checks it. restore then needs all files, in order.
+	return `One file, compressed, with a checksum over every part and over the whole. The file has another name until ` +
+		`it is complete. --since FILE writes only the changes since that backup, and checks it. restore then needs all ` +
+		`files, in order.
 
-The backup leaves out the directory work, which has finished stages of interrupted jobs. A damaged record ends the backup.
+The backup leaves out the directory work, which has finished stages of interrupted jobs. A damaged record ends the ` +
+		`backup.
 
     graphcleaner backup my.graph monday.backup
     graphcleaner backup my.graph nightly.backup --replace
@@ -98,8 +100,9 @@ type restoreCommand struct {
 }
 
 func (*restoreCommand) Help() string {
-	return `restore makes the store in another directory beside DB, and renames it at the end. So DB is never incomplete. Run an interrupted or killed restore again. DB must not exist. ` +
-		`Every part of every file is compared with its checksum, and every record with its own.
+	return `restore makes the store in another directory beside DB, and renames it at the end. So DB is never ` +
+		`incomplete. Run an interrupted or killed restore again. DB must not exist. Every part of every file is compared ` +
+		`with its checksum, and every record with its own.
 
     graphcleaner restore monday.backup my.graph
     graphcleaner restore monday.backup tuesday.backup my.graph

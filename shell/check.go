@@ -22,21 +22,23 @@ type checkCommand struct {
 }
 
 func (*checkCommand) Help() string {
-	return `Reads every record and compares its checksum. It also compares records that must agree: edges from both ends, the dictionary in both directions, indexes ` +
-		`and columns, history and labels, and the runs. It changes nothing, and fails if it finds a problem.
+	return `Reads every record and compares its checksum. It also compares records that must agree: edges from both ` +
+		`ends, the dictionary in both directions, indexes and columns, history and labels, and the runs. It changes ` +
+		`nothing, and fails if it finds a problem.
 
     graphcleaner check my.graph
 
 --repair repairs a damaged store, after a confirmation. Indexes, degrees, neighbour lists, the dictionary and ` +
-		`counts are computed again from their sources. A damaged record without a copy is lost, and its values become null. If a run is lost, its scores become null. The last line lists the losses. ` +
-		`The exit code is 0 if the store has no problems afterwards, even after a loss. A repair that fails or is killed changes nothing; run it again. A backup is ` +
-		`better, if you have one.
+		`counts are computed again from their sources. A damaged record without a copy is lost, and its values become ` +
+		`null. If a run is lost, its scores become null. The last line lists the losses. The exit code is 0 if the store ` +
+		`has no problems afterwards, even after a loss. A repair that fails or is killed changes nothing; run it again. A ` +
+		`backup is better, if you have one.
 
     graphcleaner check my.graph --repair
 
-The repair makes another store beside the damaged one, so it needs as much room on the disk as the store takes. The store as it ` +
-		`was stays beside: that of my.graph is my.graph.before-repair, a store of its own. To undo the repair, rename it back. ` +
-		`Delete it to free its room. While it is there, no other repair begins.`
+The repair makes another store beside the damaged one, so it needs as much room on the disk as the store takes. The ` +
+		`store as it was stays beside: that of my.graph is my.graph.before-repair, a store of its own. To undo the ` +
+		`repair, rename it back. Delete it to free its room. While it is there, no other repair begins.`
 }
 
 func (c *checkCommand) Run(ctx context.Context, s *streams) error {
@@ -133,7 +135,8 @@ func (c *checkCommand) repair(ctx context.Context, s *streams, problems int) err
 	}
 	repairs := wording.Count(len(done), "repair", "repairs")
 	if rest > 0 {
-		return fmt.Errorf("%s has %s left after %s; %s", c.DB, wording.Count(rest, "problem", "problems"), repairs, c.lossText(s, losses, rest))
+		return fmt.Errorf("%s has %s left after %s; %s", c.DB, wording.Count(rest, "problem", "problems"), repairs,
+			c.lossText(s, losses, rest))
 	}
 	return s.printf("%s: no problems after %s\n%[1]s: %[3]s\n", c.DB, repairs, c.lossText(s, losses, rest))
 }
@@ -149,7 +152,8 @@ func (c *checkCommand) lossText(s *streams, losses kv.Losses, problems int) stri
 	}
 	text := fmt.Sprintf("lost for good: %v; %s", losses, again)
 	if losses.Has("score", "run", "classifier") {
-		text += fmt.Sprintf("; %s predict %s trains a classifier again, and %[1]s clean %[2]s makes scores", s.program, wording.ShellWord(c.DB))
+		text += fmt.Sprintf("; %s predict %s trains a classifier again, and %[1]s clean %[2]s makes scores", s.program,
+			wording.ShellWord(c.DB))
 	}
 	return text
 }

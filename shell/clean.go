@@ -23,11 +23,12 @@ type predictCommand struct {
 }
 
 func (*predictCommand) Help() string {
-	return `Trains a classifier on the labelled nodes outside the validation and test splits. Its input is the features, smoothed over the graph. Without ` +
-		`features, the input is the labels around a node. If neighbours disagree, predict also tries features and labels together, and keeps the better input. The class probabilities of every node replace earlier ones. ` +
-		`Each training node gets its prediction from a fit to all other nodes, which has not seen its label. ` +
-		`clean runs predict if the store has no predictions. ` +
-		`With preset default, clean may also train this classifier beside imported predictions.
+	return `Trains a classifier on the labelled nodes outside the validation and test splits. Its input is the ` +
+		`features, smoothed over the graph. Without features, the input is the labels around a node. If neighbours ` +
+		`disagree, predict also tries features and labels together, and keeps the better input. The class probabilities ` +
+		`of every node replace earlier ones. Each training node gets its prediction from a fit to all other nodes, which ` +
+		`has not seen its label. clean runs predict if the store has no predictions. With preset default, clean may also ` +
+		`train this classifier beside imported predictions.
 
     graphcleaner predict my.graph
     graphcleaner predict my.graph --seed 2 --memory 2GiB`
@@ -133,14 +134,17 @@ func checkHops(hops int) error {
 }
 
 func (*cleanCommand) Help() string {
-	return `Learns to judge a label from the predictions and labels around its node. It learns from nodes that the base classifier was not ` +
-		`trained on. Then every labelled node gets a score: the chance that its label is wrong. The store gets scores, suggested labels and confidence, all at once. ` +
-		`Labels never change. If the store has no predictions, predict runs first.
+	return `Learns to judge a label from the predictions and labels around its node. It learns from nodes that the ` +
+		`base classifier was not trained on. Then every labelled node gets a score: the chance that its label is wrong. ` +
+		`The store gets scores, suggested labels and confidence, all at once. Labels never change. If the store has no ` +
+		`predictions, predict runs first.
 
-How many labels are wrong is not known from graph and predictions: audit tells it, by a look at 50 labels or more. Of the suspects, clean counts those that are ` +
-		`contradicted: the predictions and the neighbours both put another label first.
+How many labels are wrong is not known from graph and predictions: audit tells it, by a look at 50 labels or more. ` +
+		`Of the suspects, clean counts those that are contradicted: the predictions and the neighbours both put another ` +
+		`label first.
 
-Run an interrupted or killed clean again with the same flags on the same store, and it continues. --memory and --threads may differ.
+Run an interrupted or killed clean again with the same flags on the same store, and it continues. --memory and ` +
+		`--threads may differ.
 
     graphcleaner clean my.graph
     graphcleaner clean my.graph --hops 2 --memory 2GiB --threads 2 --seed 7
@@ -168,7 +172,8 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	if err != nil {
-		return leaving(wording.Advise(c.inFlags(err)), "%s has the scores it had before; the same command goes on from here", c.DB)
+		return leaving(wording.Advise(c.inFlags(err)), "%s has the scores it had before; the same command goes on from here",
+			c.DB)
 	}
 	if err := printRun(s, c.DB, run, audit); err != nil {
 		return err
@@ -215,7 +220,8 @@ type estimateCommand struct {
 }
 
 func (*estimateCommand) Help() string {
-	return `Prints the plan that clean makes before it begins: the least memory, the room on the disk, and the price of the diagonals. It cleans nothing.
+	return `Prints the plan that clean makes before it begins: the least memory, the room on the disk, and the price ` +
+		`of the diagonals. It cleans nothing.
 
     graphcleaner estimate my.graph --memory 2GiB
     graphcleaner estimate my.graph --hops 4 --format json`

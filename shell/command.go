@@ -22,7 +22,8 @@
 //
 // # Exit codes
 //
-// Main lists them. At the prompt, SIGTERM and SIGHUP end the session; Ctrl-C does not. A second signal kills the process.
+// Main lists them. At the prompt, SIGTERM and SIGHUP end the session; Ctrl-C does not. A second signal kills the
+// process.
 //
 // A standard output that is closed before the program starts, as by >&- in a shell, counts as /dev/null: the output is
 // lost, and the exit code is 0.

@@ -307,7 +307,8 @@ func TestByteSize(t *testing.T) {
 			t.Errorf("%q: got %d, want an error", text, got)
 		}
 	}
-	for size, want := range map[byteSize]string{1 << 30: "1 GiB", 3 << 29: "1.5 GiB", 1000: "1000 bytes", 64 << 20: "64 MiB"} {
+	for size, want := range map[byteSize]string{1 << 30: "1 GiB", 3 << 29: "1.5 GiB", 1000: "1000 bytes",
+		64 << 20: "64 MiB"} {
 		if got := size.String(); got != want {
 			t.Errorf("%d: got %s, want %s", int64(size), got, want)
 		}

@@ -11,7 +11,8 @@ import (
 
 // Every flag and argument that takes a file says whether the file is read or written.
 func TestFilesAreTagged(t *testing.T) {
-	parser := must.Get(kong.New(new(commandLine), kong.Vars{"version": "", "seed": "1", "methods": "", "noises": "", "threads": "1", "address": anyPort}))(t)
+	parser := must.Get(kong.New(new(commandLine),
+		kong.Vars{"version": "", "seed": "1", "methods": "", "noises": "", "threads": "1", "address": anyPort}))(t)
 	for _, command := range parser.Model.Leaves(false) {
 		values := command.Positional
 		for _, flag := range command.Flags {

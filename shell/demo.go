@@ -28,8 +28,9 @@ type demoCommand struct {
 }
 
 func (*demoCommand) Help() string {
-	return `Makes up a graph of a few thousand papers that cite each other. Some papers have a wrong field. The demo imports and cleans the graph. It prints the ` +
-		`first suspects, and how many of the planted mislabels were found. Then an audit tells how many labels are wrong. The store stays for you to try.
+	return `Makes up a graph of a few thousand papers that cite each other. Some papers have a wrong field. The demo ` +
+		`imports and cleans the graph. It prints the first suspects, and how many of the planted mislabels were found. ` +
+		`Then an audit tells how many labels are wrong. The store stays for you to try.
 
     graphcleaner demo
     graphcleaner demo --dir /tmp/papers.graph --seed 7`

@@ -30,8 +30,9 @@ func runText(t *testing.T, db string) map[string]any {
 			}
 			file = map[string]any{
 				"model": &cleaner.PieceModel{
-					Census: &cleaner.Census{Names: run.Classes, Counts: make([]float64, len(run.Classes))}, Hops: run.Hops, Model: run.Model,
-					Rate: run.MislabelRate, Threshold: run.Threshold, Warnings: run.Warnings,
+					Census: &cleaner.Census{Names: run.Classes, Counts: make([]float64, len(run.Classes))}, Hops: run.Hops,
+					Model: run.Model,
+					Rate:  run.MislabelRate, Threshold: run.Threshold, Warnings: run.Warnings,
 				},
 				"started": run.Started.Format(time.RFC3339), "seconds": run.Seconds, "seed": run.Seed,
 				"nodes": run.Nodes, "edges": run.Edges, "scored": run.Scored, "suspects": run.Suspects,
@@ -74,7 +75,8 @@ func cleanedElsewhere(t *testing.T) (run map[string]any) {
 func fromElsewhere(db, more string) []string {
 	args := append([]string{"import", db}, strings.Fields(more)...)
 	for flag, file := range map[string]string{
-		"nodes": "nodes.csv", "edges": "edges.csv", "predictions": "predictions.csv", "scores": "scores.csv", "run": "run.json",
+		"nodes": "nodes.csv", "edges": "edges.csv", "predictions": "predictions.csv", "scores": "scores.csv",
+		"run": "run.json",
 	} {
 		if !strings.Contains(more+" ", "--"+flag+" ") {
 			args = append(args, "--"+flag, file)
@@ -88,7 +90,8 @@ func fromElsewhere(db, more string) []string {
 func TestImportOfARun(t *testing.T) {
 	cleanedElsewhere(t)
 	got := run(t, "", fromElsewhere("home", "")...)
-	if want := "run 1 was made elsewhere, of 400 nodes, "; got.code != exitDone || !strings.Contains(got.err, want) || !strings.Contains(got.out, "home: 400 nodes") {
+	if want := "run 1 was made elsewhere, of 400 nodes, "; got.code != exitDone || !strings.Contains(got.err, want) ||
+		!strings.Contains(got.out, "home: 400 nodes") {
 		t.Fatalf("import: got %+v, want %q", got, want)
 	}
 	both := func(args ...string) {
@@ -125,7 +128,8 @@ func TestImportOfARun(t *testing.T) {
 	same()
 	// Where no label changes, rescore takes in decisions alone, here and there.
 	ids := strings.Fields(mustRun(t, "shell", "g", "-c", "suspects limit 7 return id", "--format", "csv"))[1:]
-	both("shell", "DB", "--who", "ann", "-c", fmt.Sprintf("reject %s, %s; unsure %s; reject %s; reject %s; undo", ids[0], ids[1], ids[2], ids[3], ids[4]))
+	both("shell", "DB", "--who", "ann", "-c",
+		fmt.Sprintf("reject %s, %s; unsure %s; reject %s; reject %s; undo", ids[0], ids[1], ids[2], ids[3], ids[4]))
 	for _, db := range []string{"home", "g"} {
 		reviewEnd(t, db)
 	}
@@ -150,7 +154,8 @@ func TestImportOfAPart(t *testing.T) {
 		var rows strings.Builder
 		for row := range strings.Lines(string(mustRead(t, file))) {
 			fields := strings.Split(strings.TrimSpace(row), ",")
-			known := ids[fields[0]] && (file != "edges.csv" || ids[fields[1]]) && (file != "predictions.csv" || fields[0] != "p9")
+			known := ids[fields[0]] && (file != "edges.csv" || ids[fields[1]]) &&
+				(file != "predictions.csv" || fields[0] != "p9")
 			if known || rows.Len() == 0 {
 				rows.WriteString(row)
 			}
@@ -158,7 +163,8 @@ func TestImportOfAPart(t *testing.T) {
 		must.Do(t, os.WriteFile(file, []byte(rows.String()), 0o600))
 	}
 	must.Do(t, os.WriteFile("more.csv", []byte("id,label\nnew,Databases\n"), 0o600))
-	if got := run(t, "", fromElsewhere("home", "")...); got.code != exitDone || !strings.Contains(got.err, "; 150 nodes and ") {
+	if got := run(t, "", fromElsewhere("home", "")...); got.code != exitDone ||
+		!strings.Contains(got.err, "; 150 nodes and ") {
 		t.Fatalf("import: got %+v", got)
 	}
 	reviewEnd(t, "home")
@@ -169,12 +175,15 @@ func TestImportOfAPart(t *testing.T) {
 	}{
 		{[]string{"shell", "home", "-c", "runs"}, exitDone, "run 1 was made elsewhere, of 400 nodes, "},
 		{[]string{"shell", "home", "-c", "stats"}, exitDone, "run 1 was made elsewhere, of 400 nodes, "},
-		{[]string{"gate", "home", "--most", "1000"}, exitDone, fmt.Sprintf("of %v scored nodes are suspects", whole["scored"])},
+		{[]string{"gate", "home", "--most", "1000"}, exitDone,
+			fmt.Sprintf("of %v scored nodes are suspects", whole["scored"])},
 		{[]string{"shell", "home", "-c", "explain p3"}, exitDone, "neighbors and degree are those of the part that is here"},
-		{[]string{"score", "home", "--ids", "p3"}, exitFailed, "run 1 was made elsewhere, on a larger graph, of 400 nodes: the part that is here"},
+		{[]string{"score", "home", "--ids", "p3"}, exitFailed, "run 1 was made elsewhere, on a larger graph, of 400 " +
+			"nodes: the part that is here"},
 		{[]string{"rescore", "home", "--full"}, exitFailed, "made elsewhere, on a larger graph"},
 		{[]string{"rescore", "home"}, exitDone, "changes of this part move none"},
-		{[]string{"clean", "home", "--as-given"}, exitDone, "run 1 was made elsewhere, on a graph of 400 nodes: this run is of the 150 nodes that are here"},
+		{[]string{"clean", "home", "--as-given"}, exitDone, "run 1 was made elsewhere, on a graph of 400 nodes: this run " +
+			"is of the 150 nodes that are here"},
 		{[]string{"score", "home", "--ids", "p3"}, exitDone, "p3"},
 	} {
 		if got := run(t, "", c.args...); got.code != c.code || !strings.Contains(got.err+got.out, c.want) {
@@ -219,7 +228,8 @@ func TestImportRefusesARun(t *testing.T) {
 		{nil, "--classes x", exitUsage, "--run names the classes"},
 		{row(0, "nobody"), "--scores bad.csv", exitFailed, `bad.csv:2: column "id": got "nobody", want the id of a node`},
 		{row(2, "1.5"), "--scores bad.csv", exitFailed, `bad.csv:2: column "score": got "1.5", want a number from 0 to 1`},
-		{row(4, ""), "--scores bad.csv", exitFailed, `bad.csv:2: node "` + fields[0] + `": suggestion "` + fields[3] + `" with confidence NaN`},
+		{row(4, ""), "--scores bad.csv", exitFailed, `bad.csv:2: node "` + fields[0] + `": suggestion "` + fields[3] +
+			`" with confidence NaN`},
 		{func() { bad("bad.csv", header+"\n"+rest) }, "--scores bad.csv", exitFailed, `has no row for node "` + fields[0]},
 		{changed(map[string]any{"scored": 399, "suspects": 39}), "--run bad.json", exitFailed, "400 nodes have a score and "},
 		{changed(map[string]any{"model": nil}), "--run bad.json", exitFailed, "bad.json: has no model"},
@@ -239,7 +249,8 @@ func TestImportRefusesARun(t *testing.T) {
 			t.Fatalf("%s: there is a store", c.flags)
 		}
 	}
-	if got := run(t, "", importArgs("--scores scores.csv --run run.json")...); got.code != exitUsage || !strings.Contains(got.err, "with --nodes, --edges and --predictions") {
+	if got := run(t, "", importArgs("--scores scores.csv --run run.json")...); got.code != exitUsage ||
+		!strings.Contains(got.err, "with --nodes, --edges and --predictions") {
 		t.Errorf("without predictions: got %+v", got)
 	}
 }

@@ -47,7 +47,8 @@ func TestEmbedExample(t *testing.T) {
 	if err != nil {
 		t.Fatalf("go run . in %s: %v\n%s", source, err, &progress)
 	}
-	if got, want := string(out), "late graphics 0.7614713907241821 databases\nlate graphics should be databases\n"; got != want {
+	if got, want := string(out),
+		"late graphics 0.7614713907241821 databases\nlate graphics should be databases\n"; got != want {
 		t.Errorf("the program printed %q, want %q", got, want)
 	}
 	if !strings.Contains(progress.String(), "label model 400/400") {

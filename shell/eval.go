@@ -51,8 +51,9 @@ const defaultRepeats = 5
 const defaultSplit = "0.8/0.1/0.1"
 
 func (*evalCommand) Help() string {
-	return `Takes the labels of the graph for true and makes some of them wrong, in all splits. It trains the base classifier on the noisy labels. Every method then ` +
-		`scores the test nodes. The store is not changed. Run it on your own graph before a review: it shows how well clean works there. The main metrics are:
+	return `Takes the labels of the graph for true and makes some of them wrong, in all splits. It trains the base ` +
+		`classifier on the noisy labels. Every method then scores the test nodes. The store is not changed. Run it on ` +
+		`your own graph before a review: it shows how well clean works there. The main metrics are:
 
   - f1 and mcc: F1 and MCC at the threshold
   - p_at_t: precision of the T highest scores, T being the number of mislabels
@@ -62,28 +63,31 @@ func (*evalCommand) Help() string {
   - found_at: the share of the mislabels that you find if you review the 1, 5 and 10% highest scores
 
 The table shows the first six metrics (f1 to recall); the true and the estimated mislabel rate follow. ` +
-		`--format json has all metrics, for each split and for all labelled nodes (by_split). clean judges all labelled nodes. ` +
-		`confident-learning and dyb judge the nodes of each split by themselves.
+		`--format json has all metrics, for each split and for all labelled nodes (by_split). clean judges all labelled ` +
+		`nodes. confident-learning and dyb judge the nodes of each split by themselves.
 
-Methods beside the presets default and paper are competitors (confident-learning, argmax, argmin, aum, dyb) and paper without some ` +
-		`of its parts (labels-only, predictions-only, no-transition). They all get the same noisy labels and predictions. aum watches the ` +
-		`training of the base classifier.
+Methods beside the presets default and paper are competitors (confident-learning, argmax, argmin, aum, dyb) and ` +
+		`paper without some of its parts (labels-only, predictions-only, no-transition). They all get the same noisy ` +
+		`labels and predictions. aum watches the training of the base classifier.
 
-Noise KIND:RATE makes this share of the labels wrong, rounded to whole nodes. The kind chooses the class that replaces the right one:
+Noise KIND:RATE makes this share of the labels wrong, rounded to whole nodes. The kind chooses the class that ` +
+		`replaces the right one:
 
   - sym: any other class
   - asym: the next class
   - feature: a class with similar features
   - topology: a class of the nodes around
   - confidence: a class to which a classifier, trained on the true labels, gives a high probability
-  - cluster: in some clusters of the features of a class, many labels become one other class; the other clusters keep their labels
+  - cluster: in some clusters of the features of a class, many labels become one other class; the other clusters ` +
+		`keep their labels
   - instance: each node has its own chance, and features choose the class
 
-feature, cluster and instance need features. Wrong labels are hardest to find if the features or neighbours of a node are those of the wrong class. Try these kinds ` +
-		`before you trust results with sym. A file gives the noisy labels themselves.
+feature, cluster and instance need features. Wrong labels are hardest to find if the features or neighbours of a ` +
+		`node are those of the wrong class. Try these kinds before you trust results with sym. A file gives the noisy ` +
+		`labels themselves.
 
---splits gives the split of the nodes. --split draws one at random in every repeat. Without both, the column split of the graph counts, and without that ` +
-		`0.8/0.1/0.1. Standard error says which it was.
+--splits gives the split of the nodes. --split draws one at random in every repeat. Without both, the column split ` +
+		`of the graph counts, and without that 0.8/0.1/0.1. Standard error says which it was.
 
 An interrupted evaluation starts over.
 
@@ -103,7 +107,8 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	ofFiles := c.Nodes != ""
-	howRead := c.Features != "" || len(c.Classes) > 0 || c.Directed || c.EdgeColumns.of != nil || c.Unlabelled != nil && opt.Noise != ""
+	howRead := c.Features != "" || len(c.Classes) > 0 || c.Directed || c.EdgeColumns.of != nil || c.Unlabelled != nil &&
+		opt.Noise != ""
 	switch {
 	case ofFiles == (c.DB != "") || ofFiles != (c.Edges != ""):
 		return usagef("eval: want a store, or --nodes and --edges")
@@ -179,7 +184,8 @@ func parseShares(text string) (shares [3]float64, err error) {
 			shares[i], _ = strconv.ParseFloat(parts[i], 64) //nolint:errcheck // what is no number is no share
 		}
 		if sum += shares[i]; !(shares[i] > 0 && sum <= 1+1e-9) {
-			return shares, usagef("eval: --split %s: want shares of training, validation and test nodes such as 0.8/0.1/0.1", text)
+			return shares, usagef("eval: --split %s: want shares of training, validation and test nodes such as 0.8/0.1/0.1",
+				text)
 		}
 	}
 	return shares, nil

@@ -17,8 +17,8 @@ func TestEvalJSON(t *testing.T) {
 	t.Chdir(dir)
 	t.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache"))
 	must.Do(t, demograph.New(60, 1).Write(dir))
-	text := mustRun(t, strings.Fields("eval --nodes nodes.csv --edges edges.csv --split 0.6/0.2/0.2 --noise asym:0.2 --method argmax "+
-		"--method dyb --repeats 2 --seed 7 --threads 1 --format json")...)
+	text := mustRun(t, strings.Fields("eval --nodes nodes.csv --edges edges.csv --split 0.6/0.2/0.2 --noise asym:0.2 "+
+		"--method argmax --method dyb --repeats 2 --seed 7 --threads 1 --format json")...)
 	var got struct {
 		Methods []struct {
 			Name      string

@@ -43,11 +43,13 @@ func TestExample(t *testing.T) {
 						found++
 					}
 				}
-				sentence := fmt.Sprintf("**%d of the %d wrong labels are among the %d suspects.**", found, len(planted), len(suspects))
+				sentence := fmt.Sprintf("**%d of the %d wrong labels are among the %d suspects.**", found, len(planted),
+					len(suspects))
 				if !strings.Contains(page, sentence) {
 					ts.Fatalf("want the sentence %s", sentence)
 				}
-				if precision, recall := float64(found)/float64(len(suspects)), float64(found)/float64(len(planted)); precision < 0.9 || recall < 0.8 {
+				if precision, recall := float64(found)/float64(len(suspects)),
+					float64(found)/float64(len(planted)); precision < 0.9 || recall < 0.8 {
 					ts.Fatalf("got precision %.2f and recall %.2f, want at least 0.9 and 0.8", precision, recall)
 				}
 			},

@@ -30,32 +30,38 @@ type exportCommand struct {
 }
 
 func (*exportCommand) Help() string {
-	return `The name of the file decides the format: .csv, .tsv, .json, .jsonl or .parquet for tables, .npy for matrices. A device or a named pipe without such a name gets csv, and features go to it as .npy. Everything is in the order of the nodes file, except suspects: highest score first. A file appears when it is ` +
-		`complete and on disk.
+	return `The name of the file decides the format: .csv, .tsv, .json, .jsonl or .parquet for tables, .npy for ` +
+		`matrices. A device or a named pipe without such a name gets csv, and features go to it as .npy. Everything is in ` +
+		`the order of the nodes file, except suspects: highest score first. A file appears when it is complete and on disk.
 
   - scores: id,given_label,score,suggested_label,confidence of every node
   - suspects: the same columns, of the nodes above the threshold with another label suggested and without a decision
   - labels: id,label,original_label
-  - decisions: every decision and every undo, oldest first: seq,step,time,id,decision,from,to,who,why,run,score,undoes,disputed
+  - decisions: every decision and every undo, oldest first: ` +
+		`seq,step,time,id,decision,from,to,who,why,run,score,undoes,disputed
   - verdicts: what the decisions say of the labels: id,label_before,label_now
   - predictions: id,CLASS,CLASS,… or, as .npy, float32 [nodes×classes]
   - features: the agreement features of the labels as they are now, .npy, float32 [nodes×(2·hops+1)]
   - transition: P(given label | true class). A row is a given label, a column a true class
 
-scores: given_label is the label at the time of the last run. A node that had no label at that time has neither given_label nor score.
+scores: given_label is the label at the time of the last run. A node that had no label at that time has neither ` +
+		`given_label nor score.
 
 labels: label includes corrections, original_label does not.
 
-decisions: import --decisions repeats the decisions in force. Undone and replaced decisions do not count. An undo is a row whose decision is undo.
+decisions: import --decisions repeats the decisions in force. Undone and replaced decisions do not count. An undo ` +
+		`is a row whose decision is undo.
 
-verdicts: clean takes them as true. label_before is the label before all decisions. label_now is the right label; it is ` +
-		`empty if the label was wrong and nobody knows another. A node has no row if its decision was undone or is unsure, if it is disputed, if it had no ` +
-		`label, or if its label has changed since without a decision. At most 65,536 are written: more would not improve the fit.
+verdicts: clean takes them as true. label_before is the label before all decisions. label_now is the right label; ` +
+		`it is empty if the label was wrong and nobody knows another. A node has no row if its decision was undone or is ` +
+		`unsure, if it is disputed, if it had no label, or if its label has changed since without a decision. At most ` +
+		`65,536 are written: more would not improve the fit.
 
-predictions, transition: classes are sorted as numbers if all are numbers, else by bytes. The statement 'classes' lists them in this order, and import takes ` +
-		`it. The rows of transition have the same order as its columns.
+predictions, transition: classes are sorted as numbers if all are numbers, else by bytes. The statement 'classes' ` +
+		`lists them in this order, and import takes it. The rows of transition have the same order as its columns.
 
-features: rows of unlabelled nodes are NaN. Hops are those of the last run, and standard error has them; without a run, 3.
+features: rows of unlabelled nodes are NaN. Hops are those of the last run, and standard error has them; without a ` +
+		`run, 3.
 
     graphcleaner export my.graph suspects --out suspects.csv
     graphcleaner export my.graph scores --out scores.parquet
@@ -122,7 +128,8 @@ func formatOfFile(ctx context.Context, path string) (print.Format, error) {
 	if path == "-" || isStream(ctx, path) {
 		return print.FormatCSV, nil
 	}
-	return 0, usagef("export: want a file that ends in .csv, .tsv, .json, .jsonl, .parquet or, for matrices, .npy, or - for standard output, got --out %s", path)
+	return 0, usagef("export: want a file that ends in .csv, .tsv, .json, .jsonl, .parquet or, for matrices, .npy, or "+
+		"- for standard output, got --out %s", path)
 }
 
 // checkFooter refuses predictions of so many nodes and classes that what a Parquet file says of each column of each row
@@ -133,7 +140,8 @@ func (c *exportCommand) checkFooter(tx *kv.Tx, format print.Format) error {
 	}
 	nodes, classes := int64(tx.Shape().Present), int64(len(tx.Classes()))
 	if chunks := print.ParquetChunks(nodes, classes+1); chunks > mostChunks {
-		return usagef("export: the predictions of %d nodes and %d classes would make %d chunks of columns in a .parquet file, and its index would take too much memory: want .npy", nodes, classes, chunks)
+		return usagef("export: the predictions of %d nodes and %d classes would make %d chunks of columns in a .parquet "+
+			"file, and its index would take too much memory: want .npy", nodes, classes, chunks)
 	}
 	return nil
 }
@@ -180,14 +188,15 @@ func (c *exportCommand) result(ctx context.Context, tx *kv.Tx, run *cleaner.Run)
 		if err != nil {
 			return nil, err
 		}
-		return nodeTable(ctx, tx, index.Query{}, scoreColumnsOf(tx), scoreProperties, c.Threads, func(values []kv.Value) []kv.Value {
-			id := values[0].String()
-			if label, ok := labels[id]; ok {
-				values[1] = label
-			}
-			values[0] = kv.ValueOf(id)
-			return values
-		})
+		return nodeTable(ctx, tx, index.Query{}, scoreColumnsOf(tx), scoreProperties, c.Threads,
+			func(values []kv.Value) []kv.Value {
+				id := values[0].String()
+				if label, ok := labels[id]; ok {
+					values[1] = label
+				}
+				values[0] = kv.ValueOf(id)
+				return values
+			})
 	case "suspects":
 		return suspectsAbove(ctx, tx, run.Threshold, c.Threads)
 	case "labels":
@@ -241,14 +250,15 @@ func (c *exportCommand) labelTable(ctx context.Context, tx *kv.Tx) (*query.Resul
 	}
 	columns := []query.ColumnInfo{idColumn(tx), {Name: "label", Kind: kv.KindClass},
 		{Name: "original_label", Kind: kv.KindClass}}
-	return nodeTable(ctx, tx, index.Query{}, columns, []string{"id", kv.LabelColumn}, c.Threads, func(values []kv.Value) []kv.Value {
-		id, label := values[0].String(), values[1]
-		before, ok := original[id]
-		if !ok {
-			before = label
-		}
-		return []kv.Value{kv.ValueOf(id), label, before}
-	})
+	return nodeTable(ctx, tx, index.Query{}, columns, []string{"id", kv.LabelColumn}, c.Threads,
+		func(values []kv.Value) []kv.Value {
+			id, label := values[0].String(), values[1]
+			before, ok := original[id]
+			if !ok {
+				before = label
+			}
+			return []kv.Value{kv.ValueOf(id), label, before}
+		})
 }
 
 // nodeTable has a row for every node that a query finds, in the order of the nodes file if it wants no other. Finish
@@ -326,8 +336,10 @@ func (c *exportCommand) lastRun(ctx context.Context, tx *kv.Tx, s *streams) (*cl
 
 // suspectsAbove lists the suspects above a threshold, the highest score first. Its columns are those of scoreColumnsOf.
 func suspectsAbove(ctx context.Context, tx *kv.Tx, threshold float64, workers int) (*query.Result, error) {
-	nodes := index.Query{Where: cleaner.Suspects(threshold), Order: []index.Order{{Property: cleaner.ScoreColumn, Descending: true}}}
-	return nodeTable(ctx, tx, nodes, scoreColumnsOf(tx), scoreProperties, workers, func(values []kv.Value) []kv.Value { return values })
+	nodes := index.Query{Where: cleaner.Suspects(threshold),
+		Order: []index.Order{{Property: cleaner.ScoreColumn, Descending: true}}}
+	return nodeTable(ctx, tx, nodes, scoreColumnsOf(tx), scoreProperties, workers,
+		func(values []kv.Value) []kv.Value { return values })
 }
 
 // verdictTable has the verdicts that clean takes from the decisions.

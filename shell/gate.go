@@ -34,7 +34,8 @@ func (*gateCommand) Help() string {
   - Exit code 3: it does not, because there are too many suspects, or suspects outside the baseline, or outdated scores.
   - Exit code 1: the gate cannot tell, for example because the store or the baseline is missing.
 
-Suspects are those of the statement 'suspects'. If the gate fails, the first 20 outside of the baseline go to standard output; the verdict goes to standard error. Scores are outdated if predictions, nodes, edges or labels ` +
+Suspects are those of the statement 'suspects'. If the gate fails, the first 20 outside of the baseline go to ` +
+		`standard output; the verdict goes to standard error. Scores are outdated if predictions, nodes, edges or labels ` +
 		`changed since clean or rescore, but not after decisions alone.
 
 A baseline is a table with the columns id and given_label, as the export of suspects makes it.
@@ -170,7 +171,8 @@ func whyOutdated(ctx context.Context, tx *kv.Tx, run *cleaner.Run) (string, erro
 	}
 	// Decided nodes are left out: the decision stands.
 	unscored, err := countWhere(ctx, tx, index.And{Terms: []index.Predicate{
-		index.Not{Term: index.IsNull{Property: kv.LabelColumn}}, index.IsNull{Property: cleaner.ScoreColumn}, index.IsNull{Property: decide.Column},
+		index.Not{Term: index.IsNull{Property: kv.LabelColumn}}, index.IsNull{Property: cleaner.ScoreColumn},
+		index.IsNull{Property: decide.Column},
 	}})
 	if err != nil {
 		return "", err

@@ -85,7 +85,8 @@ func checkPredictionClasses(classes []string, noHeader bool, paths ...string) er
 	}
 	for _, path := range paths {
 		if !files.IsArray(path) {
-			return usagef("--prediction-classes names the columns of a .npy or .npz of --predictions, or of a table with --no-header, got %s",
+			return usagef("--prediction-classes names the columns of a .npy or .npz of --predictions, or of a table with "+
+				"--no-header, got %s",
 				cmp.Or(path, "none"))
 		}
 	}
@@ -138,7 +139,8 @@ func (f textForm) text() table.Form {
 // A delimiter is the character of --delimiter.
 type delimiter byte
 
-var delimiters = map[string]delimiter{"comma": ',', "tab": '\t', `\t`: '\t', "semicolon": ';', "bar": '|', "blanks": ' '}
+var delimiters = map[string]delimiter{"comma": ',', "tab": '\t', `\t`: '\t', "semicolon": ';', "bar": '|',
+	"blanks": ' '}
 
 // UnmarshalText reads the flag for the command line.
 func (d *delimiter) UnmarshalText(text []byte) error {

@@ -41,7 +41,8 @@ func TestManyAtOnce(t *testing.T) {
 	defer cancel()
 	c := &crowd{t: t, running: map[*exec.Cmd]bool{}, done: map[string]int{}, reasons: map[string]bool{}}
 	ids := strings.Fields(mustRun(t, "shell", "h", "--format", "csv", "-c", "nodes return id limit 60"))[1:]
-	label := strings.Fields(mustRun(t, "shell", "h", "--format", "csv", "-c", "nodes where label is not null return label limit 1"))[1]
+	label := strings.Fields(mustRun(t, "shell", "h", "--format", "csv", "-c", "nodes where label is not null return "+
+		"label limit 1"))[1]
 	others := "id in ('" + strings.Join(ids[45:], "', '") + "')" // which bob alone decides on
 	workers := map[string]func(round int){
 		"serve": func(int) { c.run("serve", "g", "--wait", "1m") },
@@ -56,13 +57,15 @@ func TestManyAtOnce(t *testing.T) {
 		},
 		"ask": func(int) {
 			code, out := c.run("shell", "g", "--format", "csv", "--wait", "1m", "-c", "count nodes where decision = 'unsure'")
-			if n, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(out, "count\n"))); code == exitDone && (err != nil || n%3 != 0) {
+			if n, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(out, "count\n"))); code == exitDone &&
+				(err != nil || n%3 != 0) {
 				t.Errorf("unsure: got %q, want a multiple of three", out)
 			}
 		},
 		"explain": func(round int) { c.run("shell", "g", "--wait", "1m", "-c", "explain "+ids[round%len(ids)]) },
 		"reject": func(int) {
-			c.run("shell", "g", "--who", "bob", "--wait", "1m", "--yes", "-c", "reject where label is not null and "+others+"; undo")
+			c.run("shell", "g", "--who", "bob", "--wait", "1m", "--yes", "-c", "reject where label is not null and "+
+				others+"; undo")
 		},
 		"clean": func(int) { c.run("clean", "g", "--hops", "1", "--wait", "1m") },
 		"backup": func(round int) {
@@ -84,10 +87,12 @@ func TestManyAtOnce(t *testing.T) {
 			file := fmt.Sprintf("more-%d.csv", round)
 			rows := fmt.Sprintf("id,label\nmore-%d-a,%s\nmore-%d-b,%s\n", round, label, round, label)
 			edges := fmt.Sprintf("src,dst\nmore-%d-a,%s\nmore-%d-a,more-%d-b\n", round, ids[round%len(ids)], round, round)
-			if err := errors.Join(os.WriteFile(file, []byte(rows), 0o600), os.WriteFile("edges-"+file, []byte(edges), 0o600)); err != nil {
+			if err := errors.Join(os.WriteFile(file, []byte(rows), 0o600),
+				os.WriteFile("edges-"+file, []byte(edges), 0o600)); err != nil {
 				t.Error(err)
 			}
-			if code, _ := c.run("import", "g", "--append", "--nodes", file, "--edges", "edges-"+file, "--wait", "1m"); code == exitDone {
+			if code, _ := c.run("import", "g", "--append", "--nodes", file, "--edges", "edges-"+file, "--wait",
+				"1m"); code == exitDone {
 				c.locked(func() { c.pairs = append(c.pairs, round) })
 			}
 			c.run("rescore", "g", "--wait", "1m")
@@ -113,7 +118,8 @@ func TestManyAtOnce(t *testing.T) {
 			scores, err := os.ReadFile(file)
 			if err == nil {
 				// Also if the command was killed, a file that is there is whole.
-				if n := strings.Count(string(scores), "\nmore-"); n%2 != 0 || !strings.HasPrefix(string(scores), "id,given_label,") || !strings.HasSuffix(string(scores), "\n") {
+				if n := strings.Count(string(scores), "\nmore-"); n%2 != 0 ||
+					!strings.HasPrefix(string(scores), "id,given_label,") || !strings.HasSuffix(string(scores), "\n") {
 					t.Errorf("export: got %d nodes that were appended in pairs, in %q", n, scores)
 				}
 				err = os.Remove(file)
@@ -124,7 +130,8 @@ func TestManyAtOnce(t *testing.T) {
 		},
 		"count": func(int) {
 			code, out := c.run("shell", "g", "--format", "csv", "--wait", "1m", "-c", "count nodes where id like 'more-%'")
-			if n, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(out, "count\n"))); code == exitDone && (err != nil || n%2 != 0) {
+			if n, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(out, "count\n"))); code == exitDone &&
+				(err != nil || n%2 != 0) {
 				t.Errorf("nodes that were appended in pairs: got %q, want an even number", out)
 			}
 		},
@@ -157,7 +164,8 @@ func TestManyAtOnce(t *testing.T) {
 		}
 	}
 	c.working.Wait()
-	t.Logf("done %v, %d kills, %d decisions, %d appends and %d removals acknowledged", c.done, c.kills, len(c.reasons), len(c.pairs)+len(c.gone), len(c.gone))
+	t.Logf("done %v, %d kills, %d decisions, %d appends and %d removals acknowledged", c.done, c.kills, len(c.reasons),
+		len(c.pairs)+len(c.gone), len(c.gone))
 	mustRun(t, "check", "g", "--wait", "10s")
 	history := mustRun(t, "shell", "g", "--format", "csv", "-c", "history")
 	appended := mustRun(t, "shell", "g", "--format", "csv", "-c", "nodes where id like 'more-%' return id")

@@ -51,7 +51,8 @@ func (h *holding) close() error {
 	}
 	err := h.server.Stop()
 	if jobs := h.server.Jobs(); jobs > 0 {
-		h.s.say("%s: waiting for others who use the store through this process; Ctrl-C ends their %s", h.dir, wording.Count(jobs, "job", "jobs"))
+		h.s.say("%s: waiting for others who use the store through this process; Ctrl-C ends their %s", h.dir,
+			wording.Count(jobs, "job", "jobs"))
 		ctx, stop := signal.NotifyContext(context.WithoutCancel(h.s.ctx), os.Interrupt)
 		defer stop()
 		defer context.AfterFunc(ctx, h.server.End)()
@@ -153,7 +154,8 @@ var heapMoving sync.Mutex
 // allow refuses writing commands if the holder only reads.
 func (j *askedJob) allow(writes bool) error {
 	if writes && j.readOnly {
-		return fmt.Errorf("process %d serves the store with --read-only, and refuses what writes: %w", os.Getpid(), kv.ErrReadOnly)
+		return fmt.Errorf("process %d serves the store with --read-only, and refuses what writes: %w", os.Getpid(),
+			kv.ErrReadOnly)
 	}
 	return nil
 }
@@ -207,7 +209,9 @@ type answer struct {
 
 // ask has the process that holds a store do a request, with the streams of this process, if it takes the job within a
 // time. The answer of a task goes to out. Its errors are those of holder.Ask.
-func (s *streams) ask(ctx context.Context, dir string, within time.Duration, r *request, out io.Writer) (*answer, error) {
+func (s *streams) ask(
+	ctx context.Context, dir string, within time.Duration, r *request, out io.Writer,
+) (*answer, error) {
 	if r.passing.ctx == nil && r.Args != nil {
 		if err := r.passing.open(ctx, s); err != nil {
 			return nil, err

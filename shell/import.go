@@ -32,47 +32,60 @@ type importCommand struct {
 
 func (*importCommand) Help() string {
 	return `Tables are ` + table.Kinds + `; their header names the columns. The nodes file has a column id. ` +
-		`The columns label and split are optional. An empty label is an unlabelled node. Every other column becomes a property. The edges ` +
-		`file has columns with the names src and dst. It may also be an .npy of integers, [m×2] or [2×m] as the edge_index of PyG: the ids of both ends. Self loops are dropped and parallel edges are collapsed. ` +
-		`The import reports the number of both. Edges have no direction, unless --directed gives them one. A column weight, of numbers greater than 0, makes the graph ` +
-		`weighted; the weights of parallel edges then add up.
+		`The columns label and split are optional. An empty label is an unlabelled node. Every other column becomes a ` +
+		`property. The edges file has columns with the names src and dst. It may also be an .npy of integers, [m×2] or ` +
+		`[2×m] as the edge_index of PyG: the ids of both ends. Self loops are dropped and parallel edges are collapsed. ` +
+		`The import reports the number of both. Edges have no direction, unless --directed gives them one. A column ` +
+		`weight, of numbers greater than 0, makes the graph weighted; the weights of parallel edges then add up.
 
---columns id=paper_id,label=subject takes the columns of the nodes file that have other names, and --edge-columns src=source,dst=target those of the edges file. ` +
-		`--columns also gives a property another name than its column has: rank=score. Other tables may name their columns as the nodes file does, or id, label and split. ` +
-		`A backslash before a comma takes it as a part of a name. ` +
-		`A number stands for the column at that place. With --no-header all columns have numbers: edges lead from column 1 to column 2, and column 1 of other tables is the id.
+--columns id=paper_id,label=subject takes the columns of the nodes file that have other names, and --edge-columns ` +
+		`src=source,dst=target those of the edges file. --columns also gives a property another name than its column has: ` +
+		`rank=score. Other tables may name their columns as the nodes file does, or id, label and split. A backslash ` +
+		`before a comma takes it as a part of a name. A number stands for the column at that place. With --no-header all ` +
+		`columns have numbers: edges lead from column 1 to column 2, and column 1 of other tables is the id.
 
-Headers of neo4j-admin need no flag: :ID, :LABEL, :START_ID and :END_ID are id, label, src and dst, and a type, as in year:int, is no part of a name. If all nodes have one ` +
-		`:LABEL and the class is a property, name it: --columns label=subject. :TYPE does not count.
+Headers of neo4j-admin need no flag: :ID, :LABEL, :START_ID and :END_ID are id, label, src and dst, and a type, as ` +
+		`in year:int, is no part of a name. If all nodes have one :LABEL and the class is a property, name it: --columns ` +
+		`label=subject. :TYPE does not count.
 
 A table may be a directory of files, as Spark writes it. The files have the same header, and are read as one, in the ` +
-		`order of their names, in which numbers count: part-2 comes before part-10. Files of a directory whose names begin with . or _ do not count. One table may be -, standard input. ` +
-		`It is read once, so nodes of a new store have no properties there.
+		`order of their names, in which numbers count: part-2 comes before part-10. Files of a directory whose names ` +
+		`begin with . or _ do not count. One table may be -, standard input. It is read once, so nodes of a new store ` +
+		`have no properties there.
 
-Predictions are the class probabilities of your own classifier. A .npy or .npz file has one row a node, in the order of the nodes file, and one column a ` +
-		`class, in the order in which the statement 'classes' lists them: as numbers if all are numbers, else by bytes. --prediction-classes gives another order. A table ` +
-		`has the header id,CLASS,CLASS,… and any order. Nodes may have no row, or one ` +
-		`without numbers: clean takes the built-in classifier's predictions for them.
+Predictions are the class probabilities of your own classifier. A .npy or .npz file has one row a node, in the ` +
+		`order of the nodes file, and one column a class, in the order in which the statement 'classes' lists them: as ` +
+		`numbers if all are numbers, else by bytes. --prediction-classes gives another order. A table has the header ` +
+		`id,CLASS,CLASS,… and any order. Nodes may have no row, or one without numbers: clean takes the built-in ` +
+		`classifier's predictions for them.
 
---scores and --run make a store of a part of a graph that was cleaned elsewhere, such as on a cluster, with the scores of that run. The nodes file has the nodes that people ` +
-		`look at, and some around them. suspects, review, gate, decisions and exports work as after clean. --scores has a row for each node: ` +
-		`id,given_label,score,suggested_label,confidence. The run names the classes. export verdicts has what the next run elsewhere should know.
+--scores and --run make a store of a part of a graph that was cleaned elsewhere, such as on a cluster, with the ` +
+		`scores of that run. The nodes file has the nodes that people look at, and some around them. suspects, review, ` +
+		`gate, decisions and exports work as after clean. --scores has a row for each node: ` +
+		`id,given_label,score,suggested_label,confidence. The run names the classes. export verdicts has what the next ` +
+		`run elsewhere should know.
 
---append adds nodes and edges to the existing store, all of them or nothing. A known id takes the label and the properties of its row: an empty cell takes the value away, ` +
-		`and a column that the file does not have stays as it is. A label that somebody has decided about stays. Decisions, history, indexes, runs and scores stay. ` +
-		`--predictions of --append are rows of some nodes: a table names them by id, and a .npy or .npz has one row for each row of the nodes file.
+--append adds nodes and edges to the existing store, all of them or nothing. A known id takes the label and the ` +
+		`properties of its row: an empty cell takes the value away, and a column that the file does not have stays as it ` +
+		`is. A label that somebody has decided about stays. Decisions, history, indexes, runs and scores stay. ` +
+		`--predictions of --append are rows of some nodes: a table names them by id, and a .npy or .npz has one row for ` +
+		`each row of the nodes file.
 
-Without --nodes, the files go into the existing store and replace earlier ones. A failed import changes nothing. A bad row ends the import. An interrupted import starts over.
+Without --nodes, the files go into the existing store and replace earlier ones. A failed import changes nothing. A ` +
+		`bad row ends the import. An interrupted import starts over.
 
-Decisions come from an export, with who, when and why, or from any table with the columns id and label. The label is the right one, and ` +
-		`empty means none. Optional columns are decision (accept, reject, relabel, unlabel, unsure), who, why, time, and from: the label that the decision was about. ` +
-		`Of each person, the last decision about a node counts. import skips and counts a decision if the store has it, if the store has a newer one by that person about the node, ` +
-		`or if the node now has another label or suggestion. So you can import a file twice.
+Decisions come from an export, with who, when and why, or from any table with the columns id and label. The label ` +
+		`is the right one, and empty means none. Optional columns are decision (accept, reject, relabel, unlabel, ` +
+		`unsure), who, why, time, and from: the label that the decision was about. Of each person, the last decision ` +
+		`about a node counts. import skips and counts a decision if the store has it, if the store has a newer one by ` +
+		`that person about the node, or if the node now has another label or suggestion. So you can import a file twice.
 
-Ids, labels and values are taken as they are. Import reports labels such as NA, None or -1, which often mean that a node has none: --unlabelled NA,-1 makes them no label.
+Ids, labels and values are taken as they are. Import reports labels such as NA, None or -1, which often mean that a ` +
+		`node has none: --unlabelled NA,-1 makes them no label.
 
     graphcleaner import my.graph --nodes nodes.parquet --edges edges.csv.gz --features words.npz --splits split.csv
-    graphcleaner import my.graph --nodes papers.csv --columns id=paper_id,label=subject --edges cites.csv --edge-columns src=source,dst=target
+    graphcleaner import my.graph --nodes papers.csv --columns id=paper_id,label=subject --edges cites.csv ` +
+		`--edge-columns src=source,dst=target
     graphcleaner import my.graph --nodes nodes.parquet/ --edges edges/ --directed
     graphcleaner import my.graph --nodes nodes.csv --edges edges.npy --unlabelled NA,unknown
     graphcleaner import my.graph --append --nodes today.csv --edges today-edges.csv
@@ -88,7 +101,8 @@ func (c *importCommand) Run(ctx context.Context, s *streams) error {
 		}
 	}
 	ctx = stream.WithInput(ctx, s.in)
-	if err := cmp.Or(checkPredictionClasses(c.PredictionClasses, c.NoHeader, c.Predictions), c.checkEdgeColumns(c.Edges)); err != nil {
+	if err := cmp.Or(checkPredictionClasses(c.PredictionClasses, c.NoHeader, c.Predictions),
+		c.checkEdgeColumns(c.Edges)); err != nil {
 		return err
 	}
 	if err := c.checkElsewhere(); err != nil {
@@ -112,7 +126,8 @@ func (c *importCommand) Run(ctx context.Context, s *streams) error {
 	}
 	switch {
 	case occupied && !c.Replace:
-		return usagef("import: %s is there already: want another directory, --replace to make it anew, or --append to add to it", c.DB)
+		return usagef("import: %s is there already: want another directory, --replace to make it anew, or --append to add "+
+			"to it", c.DB)
 	case occupied:
 		return c.replace(ctx, s)
 	}
@@ -127,7 +142,8 @@ func (c *importCommand) checkElsewhere() error {
 	case c.Scores == "" || c.RunFile == "":
 		return usagef("import: --scores are of the run that --run describes: want both of them")
 	case c.Append || c.Decisions != "" || c.Nodes == "" || c.Edges == "" || c.Predictions == "":
-		return usagef("import: --scores and --run make a new store, with --nodes, --edges and --predictions, and without --append and --decisions")
+		return usagef("import: --scores and --run make a new store, with --nodes, --edges and --predictions, and without " +
+			"--append and --decisions")
 	case len(c.Classes) > 0 || c.Unlabelled != nil:
 		return usagef("import: --run names the classes, so it goes without --classes and --unlabelled")
 	}
@@ -233,7 +249,8 @@ func (c *importCommand) appendTo(ctx context.Context, s *streams) error {
 	case c.Decisions != "":
 		return usagef("import: --decisions go into a store that is there, and alone: append the rest before")
 	case c.Splits != "" || c.Features != "" || c.Directed || len(c.Classes) > 0:
-		return usagef("import: --splits, --features, --directed and --classes do not go with --append: it adds to what the store has")
+		return usagef("import: --splits, --features, --directed and --classes do not go with --append: it adds to what " +
+			"the store has")
 	case c.Nodes == "" && c.Edges == "" && c.Predictions == "":
 		return usagef("import: nothing to append, want --nodes, --edges or --predictions")
 	case c.Nodes == "" && c.Unlabelled != nil:

@@ -38,22 +38,33 @@ func TestImportErrors(t *testing.T) {
 		{"nodes file not there", nil, "--nodes none.csv", "open none.csv: no such file or directory"},
 		{"nodes header", map[string]string{"nodes.csv": "node,label\na,X\n"}, "",
 			`nodes.csv:1: has no column "id"; its columns are node, label. If one of them is meant, add --columns id=NAME`},
-		{"nodes duplicate", map[string]string{"nodes.csv": "id,label\na,X\nb,Y\na,X\n"}, "", `nodes.csv:4: column "id": got "a" again, as in line 2, want every id once`},
-		{"nodes split", map[string]string{"nodes.csv": "id,label,split\na,X,train\nb,Y,holdout\n"}, "", `nodes.csv:3: column "split": got "holdout", want train, val, test or none`},
-		{"nodes and splits", map[string]string{"nodes.csv": "id,split\na,train\n", "s.csv": "id,split\na,val\n"}, "--splits s.csv", "nodes.csv has a column split, and --splits gives another"},
+		{"nodes duplicate", map[string]string{"nodes.csv": "id,label\na,X\nb,Y\na,X\n"}, "",
+			`nodes.csv:4: column "id": got "a" again, as in line 2, want every id once`},
+		{"nodes split", map[string]string{"nodes.csv": "id,label,split\na,X,train\nb,Y,holdout\n"}, "",
+			`nodes.csv:3: column "split": got "holdout", want train, val, test or none`},
+		{"nodes and splits", map[string]string{"nodes.csv": "id,split\na,train\n", "s.csv": "id,split\na,val\n"},
+			"--splits s.csv", "nodes.csv has a column split, and --splits gives another"},
 		// edges
 		{"edges header", map[string]string{"edges.csv": "x,y\na,b\nb,c\n"}, "",
 			`edges.csv:1: has no column "src"; its columns are x, y. If one of them is meant, add --edge-columns src=NAME; if this line is a row, add --no-header`},
-		{"edges unknown node", map[string]string{"edges.csv": "src,dst\na,b\nb,z\nz,a\n"}, "", `edges.csv:3: got an edge of node "z", want ids that nodes.csv has`},
-		{"edges parquet unknown node", map[string]string{"edges.parquet": parquetFile(t, edge{7, "a"})}, "--edges edges.parquet", `edges.parquet:1: got an edge of node "7", want ids that nodes.csv has`},
-		{"edges npy unknown node", map[string]string{"nodes.csv": "id\n1\n2\n", "e.npy": npyFile("<i4", "(3, 2)", []int32{1, 2, 2, 3, 5, 1})}, "--edges e.npy", `e.npy: row 1 got an edge of node "3", want ids that nodes.csv has`},
+		{"edges unknown node", map[string]string{"edges.csv": "src,dst\na,b\nb,z\nz,a\n"}, "",
+			`edges.csv:3: got an edge of node "z", want ids that nodes.csv has`},
+		{"edges parquet unknown node", map[string]string{"edges.parquet": parquetFile(t, edge{7, "a"})},
+			"--edges edges.parquet", `edges.parquet:1: got an edge of node "7", want ids that nodes.csv has`},
+		{"edges npy unknown node",
+			map[string]string{"nodes.csv": "id\n1\n2\n", "e.npy": npyFile("<i4", "(3, 2)", []int32{1, 2, 2, 3, 5, 1})},
+			"--edges e.npy", `e.npy: row 1 got an edge of node "3", want ids that nodes.csv has`},
 		// splits
-		{"splits truncated", map[string]string{"s.csv": "id,split\na,train\nb,tra"}, "--splits s.csv", `s.csv:3: column "split": got "tra", want train, val, test or none`},
+		{"splits truncated", map[string]string{"s.csv": "id,split\na,train\nb,tra"}, "--splits s.csv",
+			`s.csv:3: column "split": got "tra", want train, val, test or none`},
 		// features
-		{"features missing node", map[string]string{"f.csv": "id,f\na,1\nc,1\n"}, "--features f.csv", `f.csv: has no row for node "b" (1 of 3 nodes have none), want one for each`},
-		{"features npy rows", map[string]string{"f.npy": array(2, 1, 1, 2)}, "--features f.npy", "f.npy: has 2 rows, want 3, one for each node"},
+		{"features missing node", map[string]string{"f.csv": "id,f\na,1\nc,1\n"}, "--features f.csv",
+			`f.csv: has no row for node "b" (1 of 3 nodes have none), want one for each`},
+		{"features npy rows", map[string]string{"f.npy": array(2, 1, 1, 2)}, "--features f.npy",
+			"f.npy: has 2 rows, want 3, one for each node"},
 		// predictions
-		{"predictions unknown class", map[string]string{"p.csv": "id,X,Y,Z\na,1,0,0\nb,0,1,0\nc,0,0,1\n"}, "--predictions p.csv", `p.csv:1: class "Z" of the predictions`},
+		{"predictions unknown class", map[string]string{"p.csv": "id,X,Y,Z\na,1,0,0\nb,0,1,0\nc,0,0,1\n"},
+			"--predictions p.csv", `p.csv:1: class "Z" of the predictions`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			files := map[string]string{"nodes.csv": threeNodes, "edges.csv": twoEdges}
@@ -111,8 +122,9 @@ func TestImportForms(t *testing.T) {
 		{
 			name: "numbers that are none", nodes: "n.parquet", edges: "e.csv",
 			files: map[string]string{
-				"n.parquet": parquetFile(t, node{1, "X", 0.5}, node{2, "", math.NaN()}, node{3, "", 1e300}, node{4, "", math.Inf(1)}),
-				"e.csv":     "SRC,Dst\n1,2\n",
+				"n.parquet": parquetFile(t, node{1, "X", 0.5}, node{2, "", math.NaN()}, node{3, "", 1e300},
+					node{4, "", math.Inf(1)}),
+				"e.csv": "SRC,Dst\n1,2\n",
 			},
 			want:  "g: 4 nodes, 1 edge (0 self loops dropped, 0 parallel edges collapsed), 1 labelled, 1 class,",
 			query: "nodes where weight > 1 or weight is null return id, weight", rows: "id,weight\n2,\n3,1e+300\n4,+Inf\n",
@@ -145,7 +157,8 @@ func TestImportIntoStore(t *testing.T) {
 		"s.csv":    "id,split\nb,train\na,val\n",
 		"sbad.csv": "id,split\nb,train\na,blah\n",
 	})
-	if got := run(t, "", "import", "g", "--predictions", "p.npy"); got.code != exitFailed || !strings.Contains(got.err, "g: no such store") {
+	if got := run(t, "", "import", "g", "--predictions", "p.npy"); got.code != exitFailed ||
+		!strings.Contains(got.err, "g: no such store") {
 		t.Errorf("no store: got %d and %s", got.code, got.err)
 	}
 	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
@@ -163,11 +176,13 @@ func TestImportIntoStore(t *testing.T) {
 		if got := run(t, "", append([]string{"import", "g"}, strings.Fields(args)...)...); got.code != exitFailed {
 			t.Errorf("%s: got exit code %d, want %d", args, got.code, exitFailed)
 		}
-		if got, want := mustRun(t, "export", "g", "predictions", "--out", "-"), "id,X,Y\na,0.5,0.5\nb,1,0\nc,0,1\n"; got != want {
+		if got, want := mustRun(t, "export", "g", "predictions", "--out",
+			"-"), "id,X,Y\na,0.5,0.5\nb,1,0\nc,0,1\n"; got != want {
 			t.Errorf("%s failed: the predictions are now\n%s\nwant\n%s", args, got, want)
 		}
 	}
-	if got, want := mustRun(t, "shell", "g", "-c", "nodes return id, split", "--format", "csv"), "id,split\na,val\nb,train\nc,\n"; got != want {
+	if got, want := mustRun(t, "shell", "g", "-c", "nodes return id, split", "--format",
+		"csv"), "id,split\na,val\nb,train\nc,\n"; got != want {
 		t.Errorf("splits: got\n%s\nwant\n%s", got, want)
 	}
 	mustRun(t, "export", "g", "predictions", "--out", "out.npy")
@@ -213,7 +228,8 @@ func TestInterruptedImports(t *testing.T) {
 		limited := &endingContext{Context: ctx, cancel: cancel}
 		limited.left.Store(times)
 		c := importCommand{
-			DB: db, graphFiles: graphFiles{inputFiles: inputFiles{Nodes: "nodes" + ending, Edges: "edges" + ending}}, resources: resources{Memory: 1, Threads: 2},
+			DB: db, graphFiles: graphFiles{inputFiles: inputFiles{Nodes: "nodes" + ending, Edges: "edges" + ending}},
+			resources: resources{Memory: 1, Threads: 2},
 		}
 		var out bytes.Buffer
 		return c.make(limited, &streams{ctx: limited, out: &out, messages: messages{err: &out}, progress: &progress{}})

@@ -32,7 +32,8 @@ func (*statsCommand) Help() string {
 }
 
 func (c *statsCommand) Run(ctx context.Context, s *streams) error {
-	return (&shellCommand{DB: c.DB, Command: "stats", Format: c.Format, ReadOnly: true, resources: c.resources}).Run(ctx, s)
+	return (&shellCommand{DB: c.DB, Command: "stats", Format: c.Format, ReadOnly: true, resources: c.resources}).Run(ctx,
+		s)
 }
 
 // compactCommand folds later changes into the blocks.
@@ -42,7 +43,8 @@ type compactCommand struct {
 }
 
 func (*compactCommand) Help() string {
-	return `Changes after the import lie beside the blocks of a store. compact folds them into the blocks and frees room that is no longer used. Answers stay the same.
+	return `Changes after the import lie beside the blocks of a store. compact folds them into the blocks and frees ` +
+		`room that is no longer used. Answers stay the same.
 
     graphcleaner compact my.graph`
 }
@@ -64,8 +66,9 @@ func (c *compactCommand) Run(ctx context.Context, s *streams) error {
 type workerCommand struct{}
 
 func (*workerCommand) Help() string {
-	return `Reads a job and its data from standard input, and writes the results to standard output. Both are frames: blocks of bytes with a version and a checksum. ` +
-		`The executors of Apache Spark run it: see interop/spark. It opens no store and no network connection.`
+	return `Reads a job and its data from standard input, and writes the results to standard output. Both are frames: ` +
+		`blocks of bytes with a version and a checksum. The executors of Apache Spark run it: see interop/spark. It opens ` +
+		`no store and no network connection.`
 }
 
 func (*workerCommand) Run(ctx context.Context, s *streams) error {
@@ -84,8 +87,9 @@ type drawCommand struct {
 }
 
 func (*drawCommand) Help() string {
-	return `Writes an SVG, the picture that the page of review --web has: the node, its neighbours and some of theirs; their ` +
-		`labels, and what they say of the label of the node. The picture is one text that needs nothing else, for light and dark pages. At most 150 nodes are drawn.
+	return `Writes an SVG, the picture that the page of review --web has: the node, its neighbours and some of theirs; ` +
+		`their labels, and what they say of the label of the node. The picture is one text that needs nothing else, for ` +
+		`light and dark pages. At most 150 nodes are drawn.
 
     graphcleaner draw my.graph p17 --out p17.svg`
 }
@@ -122,12 +126,15 @@ type removeCommand struct {
 }
 
 func (*removeCommand) Help() string {
-	return `Removes the listed nodes, with their edges, labels, properties, predictions and features, and the listed edges. Files are ` + table.Kinds + `; other columns ` +
-		`than id, src and dst do not count. An id or an edge that is not in the store is an error, and then nothing is removed. A row that is listed again counts once. In a ` +
-		`directed graph the edge from src to dst goes, the opposite one stays. Directories and - are read as import reads them.
+	return `Removes the listed nodes, with their edges, labels, properties, predictions and features, and the listed ` +
+		`edges. Files are ` + table.Kinds + `; other columns ` +
+		`than id, src and dst do not count. An id or an edge that is not in the store is an error, and then nothing is ` +
+		`removed. A row that is listed again counts once. In a directed graph the edge from src to dst goes, the opposite ` +
+		`one stays. Directories and - are read as import reads them.
 
-Decisions about a removed node stay in the history. Its id may come again with import --append. It is then another node, without decisions. The scores of other nodes ` +
-		`stay as they are until the next rescore or clean, and their predictions until the next predict.
+Decisions about a removed node stay in the history. Its id may come again with import --append. It is then another ` +
+		`node, without decisions. The scores of other nodes stay as they are until the next rescore or clean, and their ` +
+		`predictions until the next predict.
 
     graphcleaner remove my.graph --nodes retracted.csv
     graphcleaner remove my.graph --edges wrong-citations.csv`

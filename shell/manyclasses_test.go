@@ -96,7 +96,8 @@ func TestManyClasses(t *testing.T) {
 		t.Errorf("the store takes %d bytes, want at most %d", size, most)
 	}
 	mustRun(t, "clean", "g", "--hops", "2", "--memory", "256MiB")
-	suspects := strings.Split(strings.TrimSpace(mustRun(t, "shell", "g", "-c", "suspects return id", "--format", "csv")), "\n")[1:]
+	suspects := strings.Split(strings.TrimSpace(mustRun(t, "shell", "g", "-c", "suspects return id", "--format", "csv")),
+		"\n")[1:]
 	right := 0
 	for _, id := range suspects {
 		var v int
@@ -106,7 +107,8 @@ func TestManyClasses(t *testing.T) {
 		}
 	}
 	if 10*right < 9*len(suspects) || 10*right < 9*len(g.wrong) {
-		t.Errorf("got %d suspects, %d of them among the %d planted mislabels, want most of both", len(suspects), right, len(g.wrong))
+		t.Errorf("got %d suspects, %d of them among the %d planted mislabels, want most of both", len(suspects), right,
+			len(g.wrong))
 	}
 	mustRun(t, "export", "g", "transition", "--out", "t.csv")
 	text := must.Get(os.ReadFile("t.csv"))(t)

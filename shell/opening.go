@@ -90,7 +90,8 @@ func openToRead(dir string, memory int64) (*kv.Store, error) {
 	}
 	store, err := openStore(dir, kv.Options{MemoryBudget: memory})
 	if reason, ok := errors.AsType[syscall.Errno](err); ok && unwritable(reason) {
-		return nil, fmt.Errorf("%w; here it cannot be written to (%w): open it, or a copy of it, where it can be", crashed, reason)
+		return nil, fmt.Errorf("%w; here it cannot be written to (%w): open it, or a copy of it, where it can be",
+			crashed, reason)
 	}
 	return store, err
 }
@@ -99,8 +100,9 @@ func openToRead(dir string, memory int64) (*kv.Store, error) {
 type access int
 
 const (
-	toRead     access = iota // for a moment
-	toReadLong               // for writing if that can be, so that this process answers others that want to write meanwhile
+	toRead access = iota // for a moment
+	// for writing if that can be, so that this process answers others that want to write meanwhile
+	toReadLong
 	toWrite
 	toRebuild // the store itself does the work, with all of the memory
 )
@@ -168,7 +170,8 @@ func (c *resources) acquire(
 			return err
 		}
 		if errors.Is(failed, holder.ErrGone) {
-			return fmt.Errorf("%s: %w; it is not known whether the work is done: ask again, or see the statements history and runs", dir, failed)
+			return fmt.Errorf("%s: %w; it is not known whether the work is done: ask again, or see the statements history "+
+				"and runs", dir, failed)
 		}
 		return failed
 	})
@@ -188,7 +191,8 @@ func (s *streams) tellingWaits(ctx context.Context) context.Context {
 	return kv.OnWait(ctx, func() { s.say("waiting for another job that writes to the store") })
 }
 
-// untilFree calls fn, which opens a store, with the time that is left, until nobody holds the store or --wait has passed.
+// untilFree calls fn, which opens a store, with the time that is left, until nobody holds the store or --wait has
+// passed.
 func (c *resources) untilFree(ctx context.Context, s *streams, fn func(left time.Duration) error) error {
 	began := time.Now()
 	for told := false; ; {

@@ -50,7 +50,8 @@ func browsing(t *testing.T, args ...string) (p *exec.Cmd, ask func(method, path,
 	return p, func(method, path, body string) (int, string) {
 		t.Helper()
 		r := must.Get(http.NewRequestWithContext(t.Context(), method, found[1]+path, strings.NewReader(body)))(t)
-		r.Header = http.Header{"Authorization": {"Bearer " + found[2]}, "Accept": {"application/json"}, "Content-Type": {"application/json"}}
+		r.Header = http.Header{"Authorization": {"Bearer " + found[2]}, "Accept": {"application/json"},
+			"Content-Type": {"application/json"}}
 		answer, err := http.DefaultClient.Do(r)
 		must.Do(t, err)
 		defer answer.Body.Close()
@@ -79,7 +80,8 @@ func TestPage(t *testing.T) {
 	if status, text := asAnyone("POST", "/ask", decide); status != http.StatusConflict {
 		t.Errorf("somebody decides about the old card: got %d, %s", status, text)
 	}
-	if got := mustRun(t, "shell", "g", "--format", "csv", "-c", "nodes where decided_by = 'bob' return id, decision"); !strings.Contains(got, card.ID+",accept") {
+	if got := mustRun(t, "shell", "g", "--format", "csv", "-c",
+		"nodes where decided_by = 'bob' return id, decision"); !strings.Contains(got, card.ID+",accept") {
 		t.Errorf("a command beside: got %s", got)
 	}
 	// The end of one page leaves the other.

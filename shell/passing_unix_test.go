@@ -51,7 +51,8 @@ func TestPassedFiles(t *testing.T) {
 		if db == "g" {
 			serving(t, "g")
 		}
-		if got := give(t, ".", "import", db, "--append", "--nodes", "parts"); !strings.Contains(got, "3 nodes and 0 edges added") {
+		if got := give(t, ".", "import", db, "--append", "--nodes", "parts"); !strings.Contains(got,
+			"3 nodes and 0 edges added") {
 			t.Errorf("%s: got %s", db, got)
 		}
 		// A pipe that has a name, and one that has none.
@@ -178,7 +179,8 @@ func TestUnpassedFiles(t *testing.T) {
 			got.Code == exitDone || !wrote && out.Len() == 0 {
 			t.Errorf("%s: got exit code %d, %v and %s, want a failure", args, got.Code, err, &out)
 		}
-		if !strings.Contains(out.String(), "process that holds the store") && !strings.Contains(out.String(), "no such file") {
+		if !strings.Contains(out.String(), "process that holds the store") &&
+			!strings.Contains(out.String(), "no such file") {
 			t.Errorf("%s: got %s", args, &out)
 		}
 	}

@@ -26,11 +26,14 @@ func TestCrashedStoreOnReadOnlyFileSystem(t *testing.T) {
 	if err := unix.Mount("", "at", "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
 		t.Skipf("this process may not mount read-only: %v", err)
 	}
-	for _, args := range [][]string{{"shell", "at", "--read-only", "-c", "history"}, {"check", "at"}, {"export", "at", "labels", "--out", "-"}} {
+	for _, args := range [][]string{{"shell", "at", "--read-only", "-c", "history"}, {"check", "at"},
+		{"export", "at", "labels", "--out", "-"}} {
 		got := run(t, "", args...)
 		if got.code != exitFailed || !strings.Contains(got.err, "was not closed properly: open it once for writing") ||
-			!strings.Contains(got.err, "here it cannot be written to (read-only file system)") || strings.Contains(got.err, "only opened read-only") {
-			t.Errorf("%q: got exit code %d and %s, want that it was not closed and is to be opened elsewhere", args, got.code, got.err)
+			!strings.Contains(got.err, "here it cannot be written to (read-only file system)") ||
+			strings.Contains(got.err, "only opened read-only") {
+			t.Errorf("%q: got exit code %d and %s, want that it was not closed and is to be opened elsewhere", args,
+				got.code, got.err)
 		}
 	}
 	mustRun(t, "shell", "crashed", "--read-only", "-c", "history") // where it can be written

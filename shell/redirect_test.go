@@ -54,7 +54,8 @@ func TestNoFileIsWrittenIntoAStore(t *testing.T) {
 			}
 		}
 	}
-	if after := slices.DeleteFunc(filesOf(), func(name string) bool { return name == "work" }); !slices.Equal(after, before) {
+	if after := slices.DeleteFunc(filesOf(), func(name string) bool { return name == "work" }); !slices.Equal(after,
+		before) {
 		t.Errorf("the store has the files %v, want %v", after, before)
 	}
 	if got := mustRun(t, "check", "g"); !strings.Contains(got, "no problems") {

@@ -36,7 +36,8 @@ func TestReplaceHoldsTheStore(t *testing.T) {
 	}
 	must.Do(t, withStore("g", kv.Options{MemoryBudget: 1}, func(*kv.Store) error {
 		got := run(t, "", "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv", "--replace", "--yes", "--wait", "0s")
-		if want := "only a store that nobody writes to can be replaced"; got.code != exitFailed || !strings.Contains(got.err, want) {
+		if want := "only a store that nobody writes to can be replaced"; got.code != exitFailed ||
+			!strings.Contains(got.err, want) {
 			t.Errorf("replacing an open store: got exit code %d and %s, want %s", got.code, got.err, want)
 		}
 		return nil

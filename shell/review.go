@@ -39,17 +39,20 @@ func (*reviewCommand) Help() string {
 	return `Shows the suspects one at a time, highest score first, each with its evidence, and takes a line with a key: ` +
 		review.Keys + `.
 
-Every decision is on disk before the next suspect appears. A decided suspect does not come again. So you can leave a review at any time and continue ` +
-		`later. The scores around each decision move at once. At the end, review takes the decisions in, as rescore does. Skipped suspects come again in the next review. ` +
-		`To find the unsure ones, ask: nodes where decision = 'unsure'.
+Every decision is on disk before the next suspect appears. A decided suspect does not come again. So you can leave ` +
+		`a review at any time and continue later. The scores around each decision move at once. At the end, review takes ` +
+		`the decisions in, as rescore does. Skipped suspects come again in the next review. To find the unsure ones, ask: ` +
+		`nodes where decision = 'unsure'.
 
-With --where "decided_by = 'ann'", a second person reviews the nodes that ann has decided on. --where disputed shows the nodes that people disagree about, ` +
-		`and who says what.
+With --where "decided_by = 'ann'", a second person reviews the nodes that ann has decided on. --where disputed ` +
+		`shows the nodes that people disagree about, and who says what.
 
-A part of the name of a label is enough. Upper and lower case are alike. If several fit, review lists them and asks again.
+A part of the name of a label is enough. Upper and lower case are alike. If several fit, review lists them and asks ` +
+		`again.
 
-With --web, review prints the address of a page for this machine alone, and opens it in a browser. The page shows the neighbourhood of each suspect, ` +
-		`and the answers of statements. The address has a token: who knows it can decide. Ctrl-C ends the page.
+With --web, review prints the address of a page for this machine alone, and opens it in a browser. The page shows ` +
+		`the neighbourhood of each suspect, and the answers of statements. The address has a token: who knows it can ` +
+		`decide. Ctrl-C ends the page.
 
 Without a terminal, decide with statements, as in the last example.
 
@@ -148,18 +151,23 @@ type auditCommand struct {
 }
 
 func (*auditCommand) Help() string {
-	return `Tells how many labels are wrong. Graph and predictions alone cannot tell it, but a look at some labels can, if chance chose them. audit draws ` +
-		`labels, and shows one after another: the text, the neighbours, and up to four labels in mixed order. It shows no score and no suggestion, and does ` +
-		`not say which label is the given one. Keys: ` + review.AuditKeys + `.
+	return `Tells how many labels are wrong. Graph and predictions alone cannot tell it, but a look at some labels ` +
+		`can, if chance chose them. audit draws labels, and shows one after another: the text, the neighbours, and up to ` +
+		`four labels in mixed order. It shows no score and no suggestion, and does not say which label is the given one. ` +
+		`Keys: ` + review.AuditKeys + `.
 
-50 draws tell the share of wrong labels within about 13 points, 200 within 7. The share and its interval are told at 25, 50, 100, 200, … decided draws. In at least 90% of audits, ` +
-		`all these intervals contain the true share, so you may stop when you like the answer. When you leave, scores, threshold and suspects are adjusted to the latest share.
+50 draws tell the share of wrong labels within about 13 points, 200 within 7. The share and its interval are told ` +
+		`at 25, 50, 100, 200, … decided draws. In at least 90% of audits, all these intervals contain the true share, so ` +
+		`you may stop when you like the answer. When you leave, scores, threshold and suspects are adjusted to the latest ` +
+		`share.
 
-You can leave at any time and continue later, with several people. An answer is a decision like any other: history has it, and undo takes it back. A draw ` +
-		`can be decided anywhere, as in review or by import --decisions. --size N asks for more draws of the same order. The seed counts only at the first draw.
+You can leave at any time and continue later, with several people. An answer is a decision like any other: history ` +
+		`has it, and undo takes it back. A draw can be decided anywhere, as in review or by import --decisions. --size N ` +
+		`asks for more draws of the same order. The seed counts only at the first draw.
 
---for "fdr 0.1" draws among the first suspects. Where enough of these draws are wrong, the statement 'suspects fdr 0.1' lists suspects; at most 10% of them have a right label, ` +
-		`with 90% confidence. --for "trusted fdr 0.05" draws among the labels with the lowest scores, for labels trusted fdr 0.05: labels to train on.
+--for "fdr 0.1" draws among the first suspects. Where enough of these draws are wrong, the statement 'suspects fdr ` +
+		`0.1' lists suspects; at most 10% of them have a right label, with 90% confidence. --for "trusted fdr 0.05" draws ` +
+		`among the labels with the lowest scores, for labels trusted fdr 0.05: labels to train on.
 
     graphcleaner audit my.graph
     graphcleaner audit my.graph --size 200

@@ -62,7 +62,8 @@ func TestTerminalReviews(t *testing.T) {
 	term.stop()
 
 	opened := papers.Reopen(t, store)
-	if got, want := papers.LabelsNow(t, opened), []string{"p4 Systems reject", "s3 Theory accept"}; !slices.Equal(got, want) {
+	if got, want := papers.LabelsNow(t, opened), []string{"p4 Systems reject",
+		"s3 Theory accept"}; !slices.Equal(got, want) {
 		t.Errorf("labels and decisions are %q, want %q", got, want)
 	}
 	if got := reasonsOf(t, opened); !slices.Equal(got, []string{"", "", "", "on graphs"}) {

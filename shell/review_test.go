@@ -39,7 +39,8 @@ func TestExportedVerdicts(t *testing.T) {
 		t.Helper()
 		must.Get(query.Exec(t.Context(), store, query.Options{Who: who}, statement))(t)
 	}
-	for _, statement := range []string{"unlabel 'e 1'", "accept s3", "reject p4", "relabel 東 'Theory'", "unsure p5", "accept p1", "undo"} {
+	for _, statement := range []string{"unlabel 'e 1'", "accept s3", "reject p4", "relabel 東 'Theory'", "unsure p5",
+		"accept p1", "undo"} {
 		decide("ann", statement)
 	}
 	if got, want := verdicts(), head+"p4,Systems,Systems\ns3,Systems,Theory\ne 1,Neural Nets,\n"; got != want {
@@ -70,12 +71,15 @@ func TestGate(t *testing.T) {
 		{"--most-share 0.2", []string{"p4", "s3"}, "a share of 0.2222, want at most 0.2"},
 		{"--baseline known.csv", nil, ""},
 		{"--baseline known.csv --most 1", nil, "want at most 1"},
-		{"--baseline other.csv --most 1", []string{"s3"}, "want at most 1; 2 of 9 scored nodes are suspects above 0.97, 1 of them not in other.csv"},
+		{"--baseline other.csv --most 1", []string{"s3"}, "want at most 1; 2 of 9 scored nodes are suspects above 0.97, 1 " +
+			"of them not in other.csv"},
 		{"--baseline ids.csv", nil, `has no column "given_label"`},
 		{"--baseline names.csv", nil, `has no column "id"`},
 	} {
 		got := run(t, "", append([]string{"gate", db}, strings.Fields(test.flags)...)...)
-		if test.says == "" && (got.code != exitDone || got.out != "" || !strings.Contains(got.err, "2 of 9 scored nodes are suspects above 0.97: passed")) {
+		if test.says == "" &&
+			(got.code != exitDone || got.out != "" ||
+				!strings.Contains(got.err, "2 of 9 scored nodes are suspects above 0.97: passed")) {
 			t.Errorf("%s: got exit code %d, %s and %s, want that it passes", test.flags, got.code, got.out, got.err)
 		}
 		if !strings.Contains(got.err, test.says) {

@@ -32,7 +32,8 @@ func TestCleanLooksForRoom(t *testing.T) {
 	mustRun(t, "import", "--nodes", "nodes.csv", "--edges", "edges.csv", g)
 	const want = ": not enough room on disk: "
 	got := run(t, "", "clean", g)
-	if got.code != exitFailed || !strings.Contains(got.err, g+want) || !strings.Contains(got.err, "MiB free, want ") || strings.Contains(got.err, "training") {
+	if got.code != exitFailed || !strings.Contains(got.err, g+want) || !strings.Contains(got.err, "MiB free, want ") ||
+		strings.Contains(got.err, "training") {
 		t.Errorf("clean: got %+v, want the room that is free and wanted, before any training", got)
 	}
 	if got := mustRun(t, "estimate", g); !strings.Contains(got, g+want) || !strings.Contains(got, "clean refuses: ") {
@@ -63,7 +64,8 @@ func TestRoomIsEnough(t *testing.T) {
 		size := int64(used.Blocks-used.Bfree)*used.Bsize + room + spare
 		must.Do(t, syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, fmt.Sprintf("size=%d", size)))
 		if got := run(t, "", "clean", g); got.code != 0 {
-			t.Errorf("%d nodes, %d classes, %d bytes of room: got exit code %d and %s", c.nodes, c.classes, room, got.code, got.err)
+			t.Errorf("%d nodes, %d classes, %d bytes of room: got exit code %d and %s", c.nodes, c.classes, room,
+				got.code, got.err)
 		}
 	}
 }

@@ -30,11 +30,13 @@ type scoreCommand struct {
 }
 
 func (*scoreCommand) Help() string {
-	return `Scores nodes by the model of the last run, from the graph, the labels and the predictions as they are now. It writes nothing: rescore brings the stored scores up ` +
-		`to date. A node that was added since the run has a score too, as soon as it has a label; ` +
-		`if the store keeps a classifier, it predicts nodes without predictions, and standard error says how old it is.
+	return `Scores nodes by the model of the last run, from the graph, the labels and the predictions as they are now. ` +
+		`It writes nothing: rescore brings the stored scores up to date. A node that was added since the run has a score ` +
+		`too, as soon as it has a label; if the store keeps a classifier, it predicts nodes without predictions, and ` +
+		`standard error says how old it is.
 
-A score is the chance that the label is wrong. A node without a label, or that the model cannot judge, has none; standard error says why.
+A score is the chance that the label is wrong. A node without a label, or that the model cannot judge, has none; ` +
+		`standard error says why.
 
     graphcleaner score my.graph --ids p17,p25
     graphcleaner score my.graph --nodes today.csv --format csv`
@@ -158,12 +160,14 @@ type rescoreCommand struct {
 func (*rescoreCommand) Help() string {
 	return `Uses the model of the last run; clean fits a new one.
 
-First, it scores the nodes around all changes since the scores were made: changes of labels, edges and predictions, and added nodes. If many nodes are around changes, ` +
-		`all nodes are scored in one pass over the graph. Nodes that were added without predictions are first predicted by the built-in classifier, if the store keeps one for them. ` +
+First, it scores the nodes around all changes since the scores were made: changes of labels, edges and predictions, ` +
+		`and added nodes. If many nodes are around changes, all nodes are scored in one pass over the graph. Nodes that ` +
+		`were added without predictions are first predicted by the built-in classifier, if the store keeps one for them. ` +
 		`Else they have no score, and rescore says how many they are.
 
-If an audit has reached 25, 50, 100, … answers since then, all scores are adjusted to it, and with them the rate, the threshold and the suspects. Their order stays. Other decisions move the scores around them alone: ` +
-		`they do not tell how many labels are wrong. The next clean learns more: it takes decided labels for the truth.
+If an audit has reached 25, 50, 100, … answers since then, all scores are adjusted to it, and with them the rate, ` +
+		`the threshold and the suspects. Their order stays. Other decisions move the scores around them alone: they do ` +
+		`not tell how many labels are wrong. The next clean learns more: it takes decided labels for the truth.
 
     graphcleaner review my.graph
     graphcleaner rescore my.graph`
@@ -173,12 +177,14 @@ func (c *rescoreCommand) Run(ctx context.Context, s *streams) error {
 	var done *cleaner.Rescoring
 	err := c.use(s, c.DB, toWrite, func(store *kv.Store) (err error) {
 		done, err = cleaner.Rescore(ctx, store, cleaner.RescoreOptions{
-			Full: c.Full, Workers: c.Threads, MemoryBudget: c.work(), Progress: s.progress.report, OnStage: s.stages.add, Notice: s.notice,
+			Full: c.Full, Workers: c.Threads, MemoryBudget: c.work(), Progress: s.progress.report, OnStage: s.stages.add,
+			Notice: s.notice,
 		})
 		return err
 	})
 	if err != nil {
-		return leaving(c.inFlags(wording.AdviseRescore(err)), "%s has the scores it had before; run rescore again to go on", c.DB)
+		return leaving(c.inFlags(wording.AdviseRescore(err)), "%s has the scores it had before; run rescore again to go on",
+			c.DB)
 	}
 	for _, line := range wording.Rescored(done) {
 		if err := s.printf("%s: %s\n", c.DB, line); err != nil {

@@ -27,15 +27,18 @@ type serveCommand struct {
 }
 
 func (*serveCommand) Help() string {
-	return `serve holds the store and does the work of the commands that others give on it, until Ctrl-C or SIGTERM ends it. Then running commands end with a message.
+	return `serve holds the store and does the work of the commands that others give on it, until Ctrl-C or SIGTERM ` +
+		`ends it. Then running commands end with a message.
 
-Other commands need no flag: a command that finds the store held asks the holder. So do review and the prompt, for each step. ` +
-		`Only processes of the same user on the same machine are answered.
+Other commands need no flag: a command that finds the store held asks the holder. So do review and the prompt, for ` +
+		`each step. Only processes of the same user on the same machine are answered.
 
-serve prints the address of a page on which a person of this machine reviews suspects: see review --web. The address has a token.
+serve prints the address of a page on which a person of this machine reviews suspects: see review --web. The ` +
+		`address has a token.
 
-While a command has a store open for writing, it also does the work of other commands. Use serve if many people and jobs use a store all day: the store ` +
-		`stays open, its caches stay warm, and nobody's command has to wait for the commands of others.
+While a command has a store open for writing, it also does the work of other commands. Use serve if many people and ` +
+		`jobs use a store all day: the store stays open, its caches stay warm, and nobody's command has to wait for the ` +
+		`commands of others.
 
     graphcleaner serve my.graph
     graphcleaner serve my.graph --read-only
@@ -59,7 +62,8 @@ func (c *serveCommand) Run(ctx context.Context, s *streams) (err error) {
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
 	page, err := c.serve(ctx, store, web.Options{
-		Name: c.DB, ReadOnly: c.ReadOnly, Query: query.Options{Who: query.UserName(), Workers: c.Threads, MemoryBudget: c.work()},
+		Name: c.DB, ReadOnly: c.ReadOnly, Query: query.Options{Who: query.UserName(), Workers: c.Threads,
+			MemoryBudget: c.work()},
 	})
 	if err != nil {
 		return err

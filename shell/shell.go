@@ -29,13 +29,15 @@ type shellCommand struct {
 }
 
 func (*shellCommand) Help() string {
-	return `Without -c and -f, statements come from standard input. A terminal gets a prompt with a history. .help lists the statements. ` +
-		`A semicolon or the end of the input ends a statement. At the prompt the end of the line does too, and the scores around a decision move at once. A dot command, such as .mode csv, takes a line of its own.
+	return `Without -c and -f, statements come from standard input. A terminal gets a prompt with a history. .help ` +
+		`lists the statements. A semicolon or the end of the input ends a statement. At the prompt the end of the line ` +
+		`does too, and the scores around a decision move at once. A dot command, such as .mode csv, takes a line of its own.
 
---format parquet writes a file with typed columns, which pandas, polars, R and DuckDB read. It holds the answer to one statement. If the ` +
-		`answer fails half way, the file lacks its footer, and readers report that.
+--format parquet writes a file with typed columns, which pandas, polars, R and DuckDB read. It holds the answer to ` +
+		`one statement. If the answer fails half way, the file lacks its footer, and readers report that.
 
-The store is open only while statements run, and for a second after. If another process holds the store, that process answers the statements.
+The store is open only while statements run, and for a second after. If another process holds the store, that ` +
+		`process answers the statements.
 
     graphcleaner shell my.graph
     graphcleaner shell my.graph -c 'suspects where degree > 3 limit 20'

@@ -25,10 +25,13 @@ func TestStages(t *testing.T) {
 		want  []string // in this order
 	}{
 		{args: []string{"clean", in("g"), "--seed", "2"}, want: []string{
-			"start", "open", "read", "degrees", "count", "keep", "sample", "rivals", "propagate", "label model", "score", "count", "write", "close", "end",
+			"start", "open", "read", "degrees", "count", "keep", "sample", "rivals", "propagate", "label model", "score",
+			"count", "write", "close", "end",
 		}},
-		{args: []string{"export", in("g"), "features", "--out", in("f.npy")}, want: []string{"start", "open", "read", "propagate", "write", "close", "end"}},
-		{args: []string{"export", in("g"), "scores", "--out", "-"}, want: []string{"start", "open", "read", "write", "close", "end"}},
+		{args: []string{"export", in("g"), "features", "--out", in("f.npy")},
+			want: []string{"start", "open", "read", "propagate", "write", "close", "end"}},
+		{args: []string{"export", in("g"), "scores", "--out", "-"},
+			want: []string{"start", "open", "read", "write", "close", "end"}},
 		{
 			args: []string{"import", in("h"), "--nodes", nodes, "--edges", edges},
 			want: []string{"start", "header", "property kinds", "read nodes", "read edges", "sync", "close", "end"},

@@ -42,14 +42,17 @@ func TestSuspectsAreTheSameEverywhere(t *testing.T) {
 	}
 	// At the threshold of the run only s3 is left.
 	gate := run(t, "", "gate", db, "--most", "0")
-	if gate.code != exitVerdict || !strings.Contains(gate.err, "1 of 9 scored nodes are suspects above 0.97, want at most 0") ||
+	if gate.code != exitVerdict ||
+		!strings.Contains(gate.err, "1 of 9 scored nodes are suspects above 0.97, want at most 0") ||
 		!strings.Contains(gate.out, "\ns3 ") {
 		t.Errorf("gate: got exit code %d, %s and %s", gate.code, gate.out, gate.err)
 	}
-	if got := mustRun(t, "shell", db, "-c", "count suspects where score > 0.97 group by label", "--format", "csv"); got != "label,count\nSystems,1\n" {
+	if got := mustRun(t, "shell", db, "-c", "count suspects where score > 0.97 group by label", "--format",
+		"csv"); got != "label,count\nSystems,1\n" {
 		t.Errorf("count suspects: got %q", got)
 	}
-	if got := mustRun(t, "shell", db, "-c", "classes", "--format", "csv"); !regexp.MustCompile(`(?m)^Systems,.*\b1\b`).MatchString(got) {
+	if got := mustRun(t, "shell", db, "-c", "classes", "--format",
+		"csv"); !regexp.MustCompile(`(?m)^Systems,.*\b1\b`).MatchString(got) {
 		t.Errorf("classes: got %q, want one suspect of Systems", got)
 	}
 }
@@ -93,7 +96,8 @@ func TestGateEndsWith(t *testing.T) {
 				}
 			}), "--most 64", exitVerdict, []string{"the scores are out of date: edges of 2 nodes changed: run rescore"},
 		},
-		{"and gone", update(func(tx *kv.Tx) error { return tx.RemoveEdge(first[0], first[1]) }), "--most 64", exitVerdict, []string{"edges of 2 nodes changed"}},
+		{"and gone", update(func(tx *kv.Tx) error { return tx.RemoveEdge(first[0], first[1]) }), "--most 64", exitVerdict,
+			[]string{"edges of 2 nodes changed"}},
 		{"rescored", func() { mustRun(t, "rescore", "g") }, "--most 64", exitDone, nil},
 		{
 			"the predictions of one node", update(func(tx *kv.Tx) error {
@@ -123,7 +127,8 @@ func TestGateEndsWith(t *testing.T) {
 	}
 	// What gate advises works, and clean advises the same.
 	got := run(t, "", "clean", "g", "--preset", "paper", "--hops", "2")
-	if got.code != exitFailed || !strings.Contains(got.err, "run predict") || !strings.Contains(got.err, "import --predictions") {
+	if got.code != exitFailed || !strings.Contains(got.err, "run predict") ||
+		!strings.Contains(got.err, "import --predictions") {
 		t.Errorf("clean without all predictions: got exit code %d and %s, want what to do", got.code, got.err)
 	}
 	mustRun(t, "predict", "g")

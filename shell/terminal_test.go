@@ -73,13 +73,15 @@ func (term *terminal) start(store string, flags ...string) {
 // run runs the shell on a store. What it leaves on the screen stays, after it how it ended.
 func (term *terminal) run(store string, flags ...string) {
 	term.t.Helper()
-	words := slices.Concat([]string{"sh", "-c", `echo $$ > "$0"; exec "$@"`, term.pidFile(), filepath.Join(term.dir, "graphcleaner"), "shell", store}, flags)
+	words := slices.Concat([]string{"sh", "-c", `echo $$ > "$0"; exec "$@"`, term.pidFile(),
+		filepath.Join(term.dir, "graphcleaner"), "shell", store}, flags)
 	var quoted []string
 	for _, word := range words {
 		quoted = append(quoted, "'"+strings.ReplaceAll(word, "'", `'\''`)+"'")
 	}
 	// Ctrl-C interrupts every process of the terminal; the one around the shell stays, to tell how the shell ended.
-	command := "trap : INT; " + strings.Join(quoted, " ") + `; echo "ended with $?"; stty -a | grep -q -e ' -icanon' -e ' -echo ' && echo raw; sleep 600`
+	command := "trap : INT; " + strings.Join(quoted, " ") +
+		`; echo "ended with $?"; stty -a | grep -q -e ' -icanon' -e ' -echo ' && echo raw; sleep 600`
 	term.session(100, 24, "sh", "-c", command)
 }
 

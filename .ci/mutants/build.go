@@ -143,7 +143,8 @@ func (s *study) buildTests(ctx context.Context) error {
 		if len(p.TestGoFiles)+len(p.XTestGoFiles) == 0 {
 			continue
 		}
-		build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s", "-o", s.binary(p.ImportPath), p.ImportPath)
+		build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s", "-o", s.binary(p.ImportPath),
+			p.ImportPath)
 		build.Dir = s.path("copy")
 		if out, err := build.CombinedOutput(); err != nil {
 			return fmt.Errorf("%s: %w: %s", p.ImportPath, cmp.Or(ctx.Err(), err), out)

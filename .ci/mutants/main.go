@@ -140,7 +140,8 @@ func (s *study) list(ctx context.Context, rooms string) error {
 			s.module = p.ImportPath
 		}
 		named := rooms == "" || slices.Contains(strings.Split(rooms, ","), s.room(p.ImportPath))
-		if named && !strings.Contains(p.ImportPath, "/internal/testing/") && !strings.HasSuffix(p.ImportPath, "/internal/mutant") {
+		if named && !strings.Contains(p.ImportPath, "/internal/testing/") &&
+			!strings.HasSuffix(p.ImportPath, "/internal/mutant") {
 			s.packages = append(s.packages, p)
 		}
 	}
@@ -281,8 +282,8 @@ func (s *study) tryAll(ctx context.Context) ([]result, error) {
 	return results, nil
 }
 
-// batchSeconds are how long the tests of a package take that are run together, the quickest first: most faults are found
-// by the first of them.
+// batchSeconds are how long the tests of a package take that are run together, the quickest first: most faults are
+// found by the first of them.
 var batchSeconds = []float64{1, 4, 16, 64, math.Inf(1)}
 
 // try wakes a fault and runs the tests that reach it, those of its package first, then the quickest packages.
@@ -322,7 +323,8 @@ func (s *study) try(ctx context.Context, number int) (result, error) {
 
 // passesInBatches runs tests of a package, the quickest first.
 func (s *study) passesInBatches(ctx context.Context, importPath string, tests []test) bool {
-	slices.SortFunc(tests, func(a, b test) int { return cmp.Or(cmp.Compare(a.Seconds, b.Seconds), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(tests,
+		func(a, b test) int { return cmp.Or(cmp.Compare(a.Seconds, b.Seconds), cmp.Compare(a.Name, b.Name)) })
 	for _, most := range batchSeconds {
 		var names []string
 		var seconds float64
@@ -361,7 +363,8 @@ func (s *study) table(results []result) {
 			}
 		}
 	}
-	fmt.Println("| room | mutants | reached by a test | found by its own package | found | share |\n|---|---|---|---|---|---|")
+	fmt.Println("| room | mutants | reached by a test | found by its own package | found | share " +
+		"|\n|---|---|---|---|---|---|")
 	for _, name := range append(slices.Sorted(maps.Keys(rooms)), "all") {
 		t := cmp.Or(rooms[name], total)
 		fmt.Printf("| %s | %d | %d | %d | %d | %.0f%% |\n", name, t.all, t.reached, t.own, t.found,

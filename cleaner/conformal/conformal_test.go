@@ -110,14 +110,17 @@ func TestLeastAlphaIsTheLeast(t *testing.T) {
 
 func TestThresholdsOfBadInput(t *testing.T) {
 	nan := math.NaN()
-	for _, c := range []struct{ p, alpha float64 }{{0.1, 0}, {0.1, 1}, {0.1, -1}, {0.1, nan}, {-0.1, 0.5}, {1.1, 0.5}, {nan, 0.5}} {
+	for _, c := range []struct{ p, alpha float64 }{{0.1, 0}, {0.1, 1}, {0.1, -1}, {0.1, nan}, {-0.1, 0.5}, {1.1, 0.5},
+		{nan, 0.5}} {
 		for _, threshold := range []func(Scores, float64, float64) (Threshold, error){FalsePositives, FalseNegatives} {
-			if got := must.Get(threshold(of([]float64{0.5}), c.p, c.alpha))(t); !math.IsNaN(got.Lambda) || !math.IsNaN(got.MinAlpha) {
+			if got := must.Get(threshold(of([]float64{0.5}), c.p, c.alpha))(t); !math.IsNaN(got.Lambda) ||
+				!math.IsNaN(got.MinAlpha) {
 				t.Errorf("p = %v, alpha = %v: got %+v, want NaN", c.p, c.alpha, got)
 			}
 		}
 	}
-	if got := must.Get(FalsePositives(of([]float64{nan, nan}), 0.1, 0.5))(t); !math.IsInf(got.Lambda, 1) || got.MinAlpha != 1 {
+	if got := must.Get(FalsePositives(of([]float64{nan, nan}), 0.1, 0.5))(t); !math.IsInf(got.Lambda, 1) ||
+		got.MinAlpha != 1 {
 		t.Errorf("nothing scored: got %+v, want +Inf and 1", got)
 	}
 }
@@ -125,10 +128,12 @@ func TestThresholdsOfBadInput(t *testing.T) {
 func TestGolden(t *testing.T) {
 	golden.Each(t, "../testdata/golden", func(t *testing.T, g golden.Graph) {
 		for _, want := range g.Thresholds {
-			if got := must.Get(FalsePositives(of(g.Scores), want.P, want.Alpha))(t); !golden.Near(got.Lambda, float64(want.FPR), 1e-9) {
+			if got := must.Get(FalsePositives(of(g.Scores), want.P, want.Alpha))(t); !golden.Near(got.Lambda,
+				float64(want.FPR), 1e-9) {
 				t.Errorf("false positives, p = %v, alpha = %v: got %+v, want λ = %v", want.P, want.Alpha, got, want.FPR)
 			}
-			if got := must.Get(FalseNegatives(of(g.Scores), want.P, want.Alpha))(t); !golden.Near(got.Lambda, float64(want.ModifiedFNR), 1e-9) {
+			if got := must.Get(FalseNegatives(of(g.Scores), want.P, want.Alpha))(t); !golden.Near(got.Lambda,
+				float64(want.ModifiedFNR), 1e-9) {
 				t.Errorf("false negatives, p = %v, alpha = %v: got %+v, want λ = %v", want.P, want.Alpha, got, want.ModifiedFNR)
 			}
 		}
@@ -149,7 +154,8 @@ func TestStored(t *testing.T) {
 	}
 	must.Do(t, b.Commit(nil))
 	must.Do(t, s.View(func(tx *kv.Tx) error {
-		got, want := must.Get(FalsePositives(Stored(t.Context(), tx), 0.1, 0.3))(t), must.Get(FalsePositives(of(scores), 0.1, 0.3))(t)
+		got, want := must.Get(FalsePositives(Stored(t.Context(), tx), 0.1, 0.3))(t),
+			must.Get(FalsePositives(of(scores), 0.1, 0.3))(t)
 		if got != want || got.Scores != (nodes+2)/3 {
 			t.Errorf("got %+v, want %+v", got, want)
 		}

@@ -39,7 +39,8 @@ func TestWhatDoesNotFitIsHalved(t *testing.T) {
 		t.Errorf("got %d of %d done in %d tries, %v", next, n, tries, err)
 	}
 	failure := errors.New("failure")
-	err = inBatches(t.Context(), s, n, n, func(*kv.Tx, int, int) error { return failure }, func(int, int) { t.Error("done in spite of a failure") })
+	err = inBatches(t.Context(), s, n, n, func(*kv.Tx, int, int) error { return failure },
+		func(int, int) { t.Error("done in spite of a failure") })
 	if !errors.Is(err, failure) {
 		t.Errorf("got %v, want the failure of what is written", err)
 	}

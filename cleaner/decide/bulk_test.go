@@ -28,11 +28,12 @@ func suggestedStore(t *testing.T, n int, written func()) *kv.Store {
 	}
 	must.Get(l.Commit(t.Context(), nil))(t)
 	isOpen := false
-	s := must.Get(index.Open(dir, kv.Options{MemoryBudget: 16 << 20, Logger: logged.To(func(what string, _ map[string]any) {
-		if isOpen && what == "commit" {
-			written()
-		}
-	})}))(t)
+	s := must.Get(index.Open(dir,
+		kv.Options{MemoryBudget: 16 << 20, Logger: logged.To(func(what string, _ map[string]any) {
+			if isOpen && what == "commit" {
+				written()
+			}
+		})}))(t)
 	t.Cleanup(func() { must.Do(t, s.Close()) })
 	suggest(t, s, "B")
 	must.Do(t, index.Create(t.Context(), s, kv.LabelColumn))
@@ -145,7 +146,8 @@ func TestDecideAboutWhatWasShown(t *testing.T) {
 		set(3, kv.LabelColumn, "A")
 		before[3] = nodeState{label: "A"}
 		suggest(t, s, "C")
-		refused("all suggestions", int64(nodes), fmt.Sprintf("%d nodes have changed since they were shown, such as n0: the suggestion was B, is C", nodes))
+		refused("all suggestions", int64(nodes),
+			fmt.Sprintf("%d nodes have changed since they were shown, such as n0: the suggestion was B, is C", nodes))
 		suggest(t, s, "B")
 		if made, err := acceptAll(t.Context(), s, nodes, shown); err != nil || made.Len() != int64(nodes) {
 			t.Errorf("%d nodes, nothing changed: got %+v, %v, want all decided", nodes, made, err)
@@ -223,7 +225,8 @@ func TestUndoOfOnePerson(t *testing.T) {
 	if err := undo("ann", 2); err != nil { // bob's steps are about other nodes
 		t.Errorf("a step before those of somebody else: %v", err)
 	}
-	if got := states(t, s); got[6] != (nodeState{label: "A"}) || got[1] != (nodeState{label: "B", decision: Accept}) || got[3] != got[1] {
+	if got := states(t, s); got[6] != (nodeState{label: "A"}) || got[1] != (nodeState{label: "B", decision: Accept}) ||
+		got[3] != got[1] {
 		t.Errorf("ann's decisions are not taken back, or bob's are")
 	}
 	write("ann", 6)

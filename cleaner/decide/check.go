@@ -110,7 +110,8 @@ func (c *historyChecker) about(d historyRecord, ids *kv.ColumnReader) {
 	switch {
 	case err != nil:
 		c.problem("entry %d takes back one that cannot be read: %v", d.Seq, err)
-	case undone.Undoes != 0 || undone.Node != d.Node || undone.Kind != d.Kind || undone.From != d.Label || undone.Before != d.After || undone.WasDisputed != d.Disputed:
+	case undone.Undoes != 0 || undone.Node != d.Node || undone.Kind != d.Kind || undone.From != d.Label ||
+		undone.Before != d.After || undone.WasDisputed != d.Disputed:
 		c.problem("entry %d does not take entry %d back", d.Seq, d.Undoes)
 	}
 }

@@ -44,19 +44,30 @@ func TestCheckHistoryFinds(t *testing.T) {
 		unread string // histories that cannot be read: of the node, of all nodes
 	}{
 		{"label", func(tx *kv.Tx, v kv.NodeID) error { return tx.SetLabel(v, "alpha") }, "has the label", ""},
-		{"decision", func(tx *kv.Tx, v kv.NodeID) error { return tx.SetValue(v, Column, kv.ValueOf("unsure")) }, "has the decision", ""},
-		{"decision without entry", func(tx *kv.Tx, v kv.NodeID) error { return tx.SetValue(v+1, Column, kv.ValueOf("unsure")) }, "has the decision", ""},
-		{"entry", func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Delete(entryKey(2)) }, "entry 3 follows entry 1", "node, all"},
-		{"first entry", func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Delete(entryKey(1)) }, "entry 2 follows entry 0", "node, all"},
-		{"last entry", func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Delete(entryKey(3)) }, "3 entries are found by their nodes, of 2", "node"},
-		{"node's entry", func(tx *kv.Tx, v kv.NodeID) error { return tx.Space(historySpace).Delete(nodeKey(v, 2)) }, "not found by its node", ""},
+		{"decision", func(tx *kv.Tx, v kv.NodeID) error { return tx.SetValue(v, Column, kv.ValueOf("unsure")) },
+			"has the decision", ""},
+		{"decision without entry",
+			func(tx *kv.Tx, v kv.NodeID) error { return tx.SetValue(v+1, Column, kv.ValueOf("unsure")) },
+			"has the decision", ""},
+		{"entry", func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Delete(entryKey(2)) },
+			"entry 3 follows entry 1", "node, all"},
+		{"first entry", func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Delete(entryKey(1)) },
+			"entry 2 follows entry 0", "node, all"},
+		{"last entry", func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Delete(entryKey(3)) },
+			"3 entries are found by their nodes, of 2", "node"},
+		{"node's entry", func(tx *kv.Tx, v kv.NodeID) error { return tx.Space(historySpace).Delete(nodeKey(v, 2)) },
+			"not found by its node", ""},
 		{"body", func(tx *kv.Tx, _ kv.NodeID) error {
 			return tx.Space(historySpace).Put(entryKey(2), []byte{historyForm})
 		}, "another length", "node, all"},
-		{"form", func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Put(entryKey(2), []byte{9}) }, "another form", "node, all"},
-		{"key", func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Put([]byte("Dx"), []byte{9}) }, "an entry under 4478", "all"},
-		{"node's key", func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Put([]byte("N"), nil) }, "an entry under 4e", ""},
-		{"time", rewritten(2, func(d *historyRecord) { d.EntryTime = noon.Add(-time.Second) }), "before the entry before it", ""},
+		{"form", func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Put(entryKey(2), []byte{9}) },
+			"another form", "node, all"},
+		{"key", func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Put([]byte("Dx"), []byte{9}) },
+			"an entry under 4478", "all"},
+		{"node's key", func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Put([]byte("N"), nil) },
+			"an entry under 4e", ""},
+		{"time", rewritten(2, func(d *historyRecord) { d.EntryTime = noon.Add(-time.Second) }),
+			"before the entry before it", ""},
 		{"step", rewritten(2, func(d *historyRecord) { d.Step = 3 }), "place 0 of step 3, after place 0 of step 1", ""},
 		{"place", rewritten(2, func(d *historyRecord) { d.place = 2 }), "contradicts its place", "node, all"},
 		{"kind", rewritten(2, func(d *historyRecord) { d.Kind = 7 }), "it is no decision", "node, all"},
@@ -82,7 +93,8 @@ func TestCheckHistoryFinds(t *testing.T) {
 					t.Errorf("%s: history of node number %d: got %v, want kv.ErrCorrupt: %v", test.name, node, last, fails)
 				}
 			}
-			if _, err := LabelsAfter(context.Background(), tx, 0); errors.Is(err, kv.ErrCorrupt) != strings.Contains(test.unread, "all") {
+			if _, err := LabelsAfter(context.Background(), tx, 0); errors.Is(err,
+				kv.ErrCorrupt) != strings.Contains(test.unread, "all") {
 				t.Errorf("%s: labels before all entries: got %v", test.name, err)
 			}
 			return errors.Join(err, undamaged)
@@ -98,7 +110,8 @@ func TestCheckHistoryFinds(t *testing.T) {
 
 func FuzzParseDecision(f *testing.F) {
 	d := historyRecord{Decision{
-		Seq: 9, Step: 4, Time: noon, EntryTime: noon.Add(time.Hour), Node: 3, ID: "p3", Kind: Accept, From: "a", To: "b", Label: "b", After: Accept, Who: "w", Score: 0.5, Undoes: 2,
+		Seq: 9, Step: 4, Time: noon, EntryTime: noon.Add(time.Hour), Node: 3, ID: "p3", Kind: Accept, From: "a", To: "b",
+		Label: "b", After: Accept, Who: "w", Score: 0.5, Undoes: 2,
 	}, 1}
 	f.Add(int64(9), d.append(nil))
 	f.Add(int64(1), []byte{historyForm})

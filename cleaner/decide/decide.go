@@ -38,8 +38,9 @@ const Column = "decision"
 
 // Columns about the people who decided. A decision in force keeps them in step with the history.
 const (
-	DecidedByColumn = "decided_by" // string: the names of all who have decided on the node, sorted, with ", " between them; else null
-	DisputedColumn  = "disputed"   // bool: true where people disagree, else null; see the package documentation
+	// string: the names of all who have decided on the node, sorted, with ", " between them; else null
+	DecidedByColumn = "decided_by"
+	DisputedColumn  = "disputed" // bool: true where people disagree, else null; see the package documentation
 )
 
 // Columns that a run writes. An entry keeps what they say of its node, and undoing can remove a score.
@@ -144,11 +145,12 @@ type View struct {
 
 // Options says who decides.
 type Options struct {
-	Who  string           // at most MaxWho bytes of UTF-8, with no control characters but tab and newline
-	Why  string           // at most MaxWhy bytes of the same
-	Time time.Time        // when the decision was made, of a year up to 9999; zero: Now
-	Now  func() time.Time // nil: time.Now. If it is before EntryTime of the newest entry, EntryTime is the time of that entry.
-	Last int64            // the step that Undo is to take back; if another one is the last, it returns ErrChanged. 0: any
+	Who  string    // at most MaxWho bytes of UTF-8, with no control characters but tab and newline
+	Why  string    // at most MaxWhy bytes of the same
+	Time time.Time // when the decision was made, of a year up to 9999; zero: Now
+	// nil: time.Now. If it is before EntryTime of the newest entry, EntryTime is the time of that entry.
+	Now  func() time.Time
+	Last int64 // the step that Undo is to take back; if another one is the last, it returns ErrChanged. 0: any
 }
 
 // Limits on the texts of a decision, in bytes.

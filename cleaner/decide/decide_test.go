@@ -179,8 +179,9 @@ func TestDecide(t *testing.T) {
 	view(t, s, func(tx *kv.Tx) error {
 		for i, req := range reqs {
 			want := Decision{
-				Seq: int64(i + 1), Step: 1, Time: noon, EntryTime: noon, Node: req.Node, Kind: req.Kind, From: before[req.Node].label,
-				To: before[req.Node].label, After: req.Kind, Who: "ada", Why: "title says so", Run: 1, Score: made[i].Score,
+				Seq: int64(i + 1), Step: 1, Time: noon, EntryTime: noon, Node: req.Node, Kind: req.Kind,
+				From: before[req.Node].label,
+				To:   before[req.Node].label, After: req.Kind, Who: "ada", Why: "title says so", Run: 1, Score: made[i].Score,
 			}
 			suggested, err := tx.Value(req.Node, SuggestedColumn)
 			must.Do(t, err)
@@ -210,7 +211,8 @@ func TestDecide(t *testing.T) {
 		return nil
 	})
 	for v := range before {
-		if decided := slices.ContainsFunc(reqs, func(r Request) bool { return r.Node == v }); !decided && before[v] != after[v] {
+		if decided := slices.ContainsFunc(reqs, func(r Request) bool { return r.Node == v }); !decided &&
+			before[v] != after[v] {
 			t.Errorf("node number %d, which nobody decided on: got %+v, want %+v", v, after[v], before[v])
 		}
 	}
@@ -226,7 +228,8 @@ func TestDecide(t *testing.T) {
 			must.Do(t, err)
 			found = append(found, v)
 		}
-		if want := []kv.NodeID{nodes[0], unlabelled}; len(found) != 2 || !slices.Contains(want, found[0]) || !slices.Contains(want, found[1]) {
+		if want := []kv.NodeID{nodes[0], unlabelled}; len(found) != 2 || !slices.Contains(want, found[0]) ||
+			!slices.Contains(want, found[1]) {
 			t.Errorf("decision = 'accept': got nodes %v, want %v", found, want)
 		}
 		return nil
@@ -237,7 +240,8 @@ func TestDecide(t *testing.T) {
 		t.Errorf("after undo: got %v, want %v", got, before)
 	}
 	for i, d := range back {
-		if undone := made[len(made)-1-i]; d.Undoes != undone.Seq || d.From != undone.To || d.To != undone.From || d.Kind != undone.Kind || d.Step != 2 {
+		if undone := made[len(made)-1-i]; d.Undoes != undone.Seq || d.From != undone.To || d.To != undone.From ||
+			d.Kind != undone.Kind || d.Step != 2 {
 			t.Errorf("undo of %+v: got %+v", undone, d)
 		}
 	}
@@ -268,12 +272,15 @@ func TestDecideRefuses(t *testing.T) {
 		{"label with accept", s, []Request{{Node: labelled, Kind: Accept, To: "beta"}}, Options{}, ErrOptions, "beta"},
 		{"no kind", s, []Request{{Node: labelled}}, Options{}, ErrOptions, "want accept"},
 		{"kind 9", s, []Request{{Node: labelled, Kind: 9}}, Options{}, ErrOptions, "decision kind 9"},
-		{"node twice", s, []Request{{Node: labelled, Kind: Reject}, {Node: labelled, Kind: Unsure}}, Options{}, ErrDecidedTwice, "node n"},
+		{"node twice", s, []Request{{Node: labelled, Kind: Reject}, {Node: labelled, Kind: Unsure}}, Options{},
+			ErrDecidedTwice, "node n"},
 		{"no node", s, []Request{{Node: 200, Kind: Reject}}, Options{}, kv.ErrNotFound, "node number 200 of 200"},
-		{"last of two", s, []Request{{Node: labelled, Kind: Reject}, {Node: unlabelled, Kind: Reject}}, Options{}, ErrNoLabel, "node n"},
+		{"last of two", s, []Request{{Node: labelled, Kind: Reject}, {Node: unlabelled, Kind: Reject}}, Options{},
+			ErrNoLabel, "node n"},
 		{"who", s, []Request{{Node: labelled, Kind: Reject}}, Options{Who: strings.Repeat("x", MaxWho+1)}, ErrOptions, "257"},
 		{"why", s, []Request{{Node: labelled, Kind: Reject}}, Options{Why: "\xff"}, ErrOptions, "UTF-8"},
-		{"year", s, []Request{{Node: labelled, Kind: Reject}}, Options{Time: noon.AddDate(10000, 0, 0)}, ErrOptions, "want 1 to 9999"},
+		{"year", s, []Request{{Node: labelled, Kind: Reject}}, Options{Time: noon.AddDate(10000, 0, 0)}, ErrOptions,
+			"want 1 to 9999"},
 	} {
 		before := states(t, test.store)
 		made, err := Write(context.Background(), test.store, test.reqs, test.opt)
@@ -314,7 +321,8 @@ func TestDecideSteps(t *testing.T) {
 		before := states(t, s)
 		var steps []decisionStep
 		for i := range 200 {
-			opt := Options{Who: fmt.Sprint("person ", i%3), Why: why, Time: noon.Add(-time.Duration(i*37%200) * time.Minute), Now: at(noon)}
+			opt := Options{Who: fmt.Sprint("person ", i%3), Why: why, Time: noon.Add(-time.Duration(i*37%200) * time.Minute),
+				Now: at(noon)}
 			steps = append(steps, decisionStep{Options: opt}, decisionStep{Options: opt, Requests: []Request{
 				{Node: kv.NodeID(2 * i), Kind: Unsure}, {Node: kv.NodeID(2*i + 1), Kind: Relabel, To: "beta"},
 			}})
@@ -326,8 +334,10 @@ func TestDecideSteps(t *testing.T) {
 			t.Fatalf("got %d decisions, want 401", len(made))
 		}
 		for i, d := range made[:400] {
-			if opt := steps[i/2*2].Options; d.Step != int64(i/2+1) || !d.Time.Equal(opt.Time) || !d.EntryTime.Equal(noon) || d.Who != opt.Who {
-				t.Fatalf("decision %d: got %+v, want step %d, made at %v by %s, entered at %v", i, d, i/2+1, opt.Time, opt.Who, noon)
+			if opt := steps[i/2*2].Options; d.Step != int64(i/2+1) || !d.Time.Equal(opt.Time) || !d.EntryTime.Equal(noon) ||
+				d.Who != opt.Who {
+				t.Fatalf("decision %d: got %+v, want step %d, made at %v by %s, entered at %v", i, d, i/2+1, opt.Time,
+					opt.Who, noon)
 			}
 		}
 		if last := made[400]; last.From != "beta" || last.Before != Relabel || !last.Time.Equal(noon) {

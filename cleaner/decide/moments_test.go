@@ -30,7 +30,8 @@ func TestMoments(t *testing.T) {
 	mustUndo(t, s, 1)
 	mustDecide(t, s, bob, Request{Node: v, Kind: Reject})
 	decisions := func(w *StepWriter) error {
-		return errors.Join(w.Begin(ann), w.Add(Request{Node: v, Kind: Accept}), w.Add(Request{Node: v + 3, Kind: Relabel, To: storeClasses[n%3]}))
+		return errors.Join(w.Begin(ann), w.Add(Request{Node: v, Kind: Accept}),
+			w.Add(Request{Node: v + 3, Kind: Relabel, To: storeClasses[n%3]}))
 	}
 	damaged := func() {
 		must.Do(t, s.Update(func(tx *kv.Tx) error { return tx.SetValue(v, Column, kv.Value{}) }))
@@ -39,7 +40,8 @@ func TestMoments(t *testing.T) {
 		moments.Write("write", decided, func(ctx context.Context) ([]Decision, error) {
 			return Write(ctx, s, []Request{{Node: v, Kind: Accept}, {Node: v + 1, Kind: Unsure}}, bob)
 		}),
-		moments.Write("write in bulk", decided, func(ctx context.Context) (Entries, error) { return writeInBulk(ctx, s, decisions) }),
+		moments.Write("write in bulk", decided,
+			func(ctx context.Context) (Entries, error) { return writeInBulk(ctx, s, decisions) }),
 		moments.Write("undo", decided, func(ctx context.Context) (Entries, error) { return Undo(ctx, s, Options{}, Newest) }),
 		moments.View(s, "history", func(ctx context.Context, tx *kv.Tx) (all []Decision, _ error) {
 			for _, node := range []kv.NodeID{kv.NoNode, v} {
@@ -75,7 +77,8 @@ func TestMoments(t *testing.T) {
 			}
 			return Verdicts(ctx, tx, labels)
 		}),
-		moments.View(s, "own step", func(ctx context.Context, tx *kv.Tx) (int64, error) { return LastOwnStep(ctx, tx, "bob", 100) }),
+		moments.View(s, "own step",
+			func(ctx context.Context, tx *kv.Tx) (int64, error) { return LastOwnStep(ctx, tx, "bob", 100) }),
 		moments.Check(s, Check),
 		moments.Write("repair", damaged, func(ctx context.Context) (any, error) {
 			return nil, Repair(ctx, s, func(kv.Correction) {})

@@ -70,7 +70,8 @@ func removeDecided(t *testing.T, why string) {
 	}
 	mustEndTrue(t, s)
 	entries := historyOf(t, s, gone)
-	if len(entries) != 4 || entries[3].ID != id || entries[3].To != before[gone].label || entries[3].From != "" || entries[3].After != None {
+	if len(entries) != 4 || entries[3].ID != id || entries[3].To != before[gone].label || entries[3].From != "" ||
+		entries[3].After != None {
 		t.Errorf("got history %+v of the removed node, want two decisions of %s that were taken back", entries, id)
 	}
 	after := states(t, s)

@@ -12,8 +12,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// TestRepair changes a column, of which every node has afterwards what it had. An entry that is lost in both copies stays
-// so, and is reported; other nodes can still be decided on.
+// TestRepair changes a column, of which every node has afterwards what it had. An entry that is lost in both copies
+// stays so, and is reported; other nodes can still be decided on.
 func TestRepair(t *testing.T) {
 	ctx := context.Background()
 	for name, damage := range map[string]func(tx *kv.Tx, v kv.NodeID) error{
@@ -40,7 +40,8 @@ func TestRepair(t *testing.T) {
 		if got := states(t, s); !maps.Equal(got, want) {
 			t.Errorf("%s: after the repair, which did %v: got %v, want %v", name, done, got, want)
 		}
-		if isLost, problems := name == "entry", historyProblems(t, s); isLost != (len(problems) > 0) || isLost != (len(done) == 0) {
+		if isLost, problems := name == "entry", historyProblems(t, s); isLost != (len(problems) > 0) ||
+			isLost != (len(done) == 0) {
 			t.Errorf("%s: after the repair, which did %v: %v", name, done, problems)
 		}
 		must.Do(t, Repair(ctx, s, func(m kv.Correction) { t.Errorf("%s: repairing again did %v", name, m) }))

@@ -22,9 +22,10 @@ type StepWriter struct {
 	removed kv.NodeSet
 	classes map[string]bool // of the store; nil before the first Relabel
 
-	last    historyRecord // its Seq is that of the last entry, all else is of the step that began; place is of the next entry
-	isBegun bool          // a step has begun
-	entries Entries       // so far
+	// its Seq is that of the last entry, all else is of the step that began; place is of the next entry
+	last    historyRecord
+	isBegun bool    // a step has begun
+	entries Entries // so far
 	take    func(d draft) error
 }
 

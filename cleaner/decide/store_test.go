@@ -75,7 +75,8 @@ func score(t *testing.T, s *kv.Store, seed uint64) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 1))
 	must.Do(t, s.Update(func(tx *kv.Tx) error {
-		for name, kind := range map[string]kv.Kind{ScoreColumn: kv.KindSingle, SuggestedColumn: kv.KindClass, RunColumn: kv.KindInt} {
+		for name, kind := range map[string]kv.Kind{ScoreColumn: kv.KindSingle, SuggestedColumn: kv.KindClass,
+			RunColumn: kv.KindInt} {
 			must.Do(t, tx.AddColumn(name, kind))
 		}
 		for v := range kv.NodeID(tx.NumNodes()) {

@@ -70,8 +70,9 @@ func (w *StepWriter) takeBack(undone historyRecord, newest int64) error {
 	return w.add(draft{
 		historyRecord: historyRecord{
 			Decision: Decision{
-				Node: undone.Node, Kind: undone.Kind, To: undone.From, Label: undone.From, After: undone.Before, Disputed: undone.WasDisputed,
-				Undoes: undone.Seq,
+				Node: undone.Node, Kind: undone.Kind, To: undone.From, Label: undone.From, After: undone.Before,
+				Disputed: undone.WasDisputed,
+				Undoes:   undone.Seq,
 				// If the node was removed since, nothing else says what the entry is about.
 				ID: undone.ID, From: undone.Label, Before: undone.After, WasDisputed: undone.Disputed, Score: math.NaN(),
 			},
@@ -88,7 +89,8 @@ type LaterDecisionError struct {
 }
 
 func (e *LaterDecisionError) Error() string {
-	return fmt.Sprintf("undo step %d: somebody else has decided on node %q later, and has to take that back first", e.Step, e.ID)
+	return fmt.Sprintf("undo step %d: somebody else has decided on node %q later, and has to take that back first",
+		e.Step, e.ID)
 }
 
 // Is reports that it is an ErrChanged.

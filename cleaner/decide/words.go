@@ -54,7 +54,8 @@ func (s *standing) add(d Decision) {
 		s.decisions = append(s.decisions, d)
 		return
 	}
-	i, found := slices.BinarySearchFunc(s.decisions, d.Undoes, func(d Decision, seq int64) int { return cmp.Compare(d.Seq, seq) })
+	i, found := slices.BinarySearchFunc(s.decisions, d.Undoes,
+		func(d Decision, seq int64) int { return cmp.Compare(d.Seq, seq) })
 	if found {
 		s.decisions = slices.Delete(s.decisions, i, i+1)
 		s.folded, s.lastWords, s.disputed = 0, nil, false

@@ -122,7 +122,8 @@ func TestDisputes(t *testing.T) {
 				for _, d := range words {
 					got = append(got, d.Who+":"+d.To)
 				}
-				if text := strings.Join(got, " "); test.count != "" && text != test.count || disputed != strings.HasSuffix(test.want, " disputed") {
+				if text := strings.Join(got, " "); test.count != "" && text != test.count ||
+					disputed != strings.HasSuffix(test.want, " disputed") {
 					t.Errorf("got the words %q, disputed %v, want %q", text, disputed, test.count)
 				}
 				return err
@@ -158,7 +159,8 @@ func TestDecidersAtOnce(t *testing.T) {
 	first := labelledNode(t, s, 0)
 	both := labelledNode(t, s, first+1)
 	one := labelledNode(t, s, both+1)
-	mustDecide(t, s, Options{Who: "ann"}, Request{Node: first, Kind: Unlabel}) // changes the catalogue, so that those below share a sync
+	// changes the catalogue, so that those below share a sync
+	mustDecide(t, s, Options{Who: "ann"}, Request{Node: first, Kind: Unlabel})
 	before := states(t, s)
 	atOnce := func(writes ...func() error) {
 		t.Helper()
@@ -273,7 +275,8 @@ func TestCheckFindsPeople(t *testing.T) {
 				value = kv.ValueOf(true)
 			}
 			must.Do(t, s.Update(func(tx *kv.Tx) error { return tx.SetValue(v, column, value) }))
-			if problems := historyProblems(t, s); len(problems) != 1 || !strings.Contains(problems[0].What, fmt.Sprintf("node n%d has the %s", v, column)) {
+			if problems := historyProblems(t, s); len(problems) != 1 ||
+				!strings.Contains(problems[0].What, fmt.Sprintf("node n%d has the %s", v, column)) {
 				t.Errorf("%s of node %d: got problems %v, want one", column, v, problems)
 			}
 			must.Do(t, Repair(t.Context(), s, func(kv.Correction) {}))

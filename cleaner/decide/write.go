@@ -55,7 +55,9 @@ func writeTogether(ctx context.Context, s *kv.Store, name func(w *StepWriter) er
 
 // complete makes entries of drafts and calls use with each. The drafts are sorted by node, then by number. Of several
 // errors it returns that of the first draft.
-func (w *StepWriter) complete(ctx context.Context, drafts iter.Seq2[*draft, error], use func(*draft) error) (Entries, error) {
+func (w *StepWriter) complete(
+	ctx context.Context, drafts iter.Seq2[*draft, error], use func(*draft) error,
+) (Entries, error) {
 	entries := w.entries
 	nodes, err := NewReader(w.tx)
 	if err != nil {

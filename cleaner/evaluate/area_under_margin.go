@@ -46,9 +46,9 @@ const (
 )
 
 // areaUnderMargin is AUM (Pleiss, Zhang, Elenberg, Weinberger: "Identifying Mislabeled Data using the Area Under the
-// Margin Ranking", arXiv:2001.10528). A network with one hidden layer learns all labels from the inputs of the built-in base
-// classifier, with one class more: n/(c+1) of the n labelled nodes, the threshold samples, are given it instead of their label. With z
-// the logits after an epoch,
+// Margin Ranking", arXiv:2001.10528). A network with one hidden layer learns all labels from the inputs of the
+// built-in base classifier, with one class more: n/(c+1) of the n labelled nodes, the threshold samples, are given it
+// instead of their label. With z the logits after an epoch,
 //
 //	AUM[v] = mean over epochs of z[v][y] − max over j ≠ y of z[v][j]
 //
@@ -148,7 +148,8 @@ func (t *trial) areas(ctx context.Context, labels []kv.Class, classes int, seed 
 
 // watch trains a network, and shows it after every epoch. A share of the inputs is dropped.
 func watch(
-	ctx context.Context, l *cleaner.Lessons, classes int, seed uint64, dropped float64, workers int, observe func(*nn.Network) error,
+	ctx context.Context, l *cleaner.Lessons, classes int, seed uint64, dropped float64, workers int,
+	observe func(*nn.Network) error,
 ) error {
 	random := rand.New(rand.NewPCG(seed, streamNetwork))
 	net := nn.New(random, l.Inputs.Width, areaUnits, classes)

@@ -212,6 +212,7 @@ type margin struct {
 
 // largestMargins are the most largest, of equal ones those of the first nodes.
 func largestMargins(all []margin, most int) []margin {
-	slices.SortFunc(all, func(a, b margin) int { return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.node, b.node)) })
+	slices.SortFunc(all,
+		func(a, b margin) int { return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.node, b.node)) })
 	return all[:min(most, len(all))]
 }

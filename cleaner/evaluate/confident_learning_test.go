@@ -41,7 +41,8 @@ func TestConfidentLearningIsCleanlab(t *testing.T) {
 			continue
 		}
 		isOther := func(v int) bool { return !slices.Contains(c.Flagged, v) }
-		if tied++; tied > 4 || len(got) > len(c.Flagged)+2 || len(slices.DeleteFunc(slices.Clone(got), isOther)) < len(c.Flagged)-2 {
+		if tied++; tied > 4 || len(got) > len(c.Flagged)+2 ||
+			len(slices.DeleteFunc(slices.Clone(got), isOther)) < len(c.Flagged)-2 {
 			t.Errorf("case %d: got %v flagged, cleanlab %s has %v", c.Seed, got, golden.Cleanlab, c.Flagged)
 		}
 	}

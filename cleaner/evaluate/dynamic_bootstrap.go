@@ -51,7 +51,8 @@ func (c betaComponent) logDensity(x float64) float64 {
 	all, _ := math.Lgamma(c.a + c.b)
 	one, _ := math.Lgamma(c.a)
 	other, _ := math.Lgamma(c.b)
-	return elementary.Log(c.weight) + all - one - other + float64((c.a-1)*elementary.Log(x)) + float64((c.b-1)*elementary.Log(1-x))
+	return elementary.Log(c.weight) + all - one - other + float64((c.a-1)*elementary.Log(x)) +
+		float64((c.b-1)*elementary.Log(1-x))
 }
 
 func (c betaComponent) mean() float64 { return c.a / (c.a + c.b) }

@@ -125,7 +125,8 @@ func TestPercentile(t *testing.T) {
 	for _, c := range []struct {
 		sorted      []float64
 		share, want float64
-	}{{[]float64{5}, 0.99, 5}, {[]float64{1, 2}, 0.5, 1.5}, {[]float64{1, 2, 4}, 1, 4}, {[]float64{0, 10, 20, 30, 40}, 0.95, 38}} {
+	}{{[]float64{5}, 0.99, 5}, {[]float64{1, 2}, 0.5, 1.5}, {[]float64{1, 2, 4}, 1, 4},
+		{[]float64{0, 10, 20, 30, 40}, 0.95, 38}} {
 		if got := percentile(c.sorted, c.share); math.Abs(got-c.want) > 1e-12 {
 			t.Errorf("percentile %v of %v: got %v, want %v", c.share, c.sorted, got, c.want)
 		}

@@ -54,12 +54,13 @@ type Options struct {
 //   - asym: class i becomes class i+1, the last the first;
 //   - feature: a class that the features look like (Kim and others, BeGIN, arXiv:2506.12468);
 //   - topology: a class that the nodes around it have (BeGIN);
-//   - confidence: a class that a classifier takes it for (BeGIN), here the built-in base classifier, trained on the true
-//     labels, that has not seen that of the node;
-//   - cluster: the features of a class form clusters. In some clusters many labels become one other class, in the others
-//     none. This models a few careless annotators, each of one region (Thapaliya and others, CANE, arXiv:2605.27913);
-//   - instance: by a chance of the node's own, and a class that depends on its features (Xia and others, part-dependent label
-//     noise, arXiv:2006.07836).
+//   - confidence: a class that a classifier takes it for (BeGIN), here the built-in base classifier, trained on the
+//     true labels, that has not seen that of the node;
+//   - cluster: the features of a class form clusters. In some clusters many labels become one other class, in the
+//     others none. This models a few careless annotators, each of one region (Thapaliya and others, CANE,
+//     arXiv:2605.27913);
+//   - instance: by a chance of the node's own, and a class that depends on its features (Xia and others,
+//     part-dependent label noise, arXiv:2006.07836).
 //
 // feature, cluster and instance want features.
 func NoiseKinds() []string { return labelnoise.Kinds() }
@@ -91,9 +92,9 @@ type Result struct {
 	Methods []MethodResult `json:"methods"`
 }
 
-// Run makes labels wrong in all splits, trains the built-in base classifier on the noisy labels, runs the methods on the
-// same noisy labels and predictions, and measures them on the labelled nodes of the test split, of each other split, and
-// of all (see MethodNames). Predictions in the store are not used: they have seen the labels.
+// Run makes labels wrong in all splits, trains the built-in base classifier on the noisy labels, runs the methods on
+// the same noisy labels and predictions, and measures them on the labelled nodes of the test split, of each other
+// split, and of all (see MethodNames). Predictions in the store are not used: they have seen the labels.
 //
 // The store is only read. OnStage is told the seconds of reading it, as "read", of every draw of noise, as "noise", of
 // every training, as "base", and of every method, by its name. If there are too few labels, it returns
@@ -229,7 +230,8 @@ func (e *evaluator) read() (err error) {
 	return nil
 }
 
-// inject makes labels wrong. Noise that goes by a classifier has the built-in one, which learns from a split of its own.
+// inject makes labels wrong. Noise that goes by a classifier has the built-in one, which learns from a split of its
+// own.
 func (e *evaluator) inject(ctx context.Context, seed uint64) ([]kv.Class, error) {
 	lab := e.lab
 	features, err := lab.Features(ctx)
@@ -308,7 +310,8 @@ func (e *evaluator) measure(ctx context.Context, repeat int) (metrics []MethodMe
 		}
 	}
 	if metrics[0].Mislabelled == 0 && e.opt.Notice != nil {
-		e.opt.Notice(fmt.Sprintf("repeat %d: no test node is mislabelled: what is a share of them is left out of the means", repeat+1))
+		e.opt.Notice(fmt.Sprintf("repeat %d: no test node is mislabelled: what is a share of them is left out of the means",
+			repeat+1))
 	}
 	return metrics, nil
 }

@@ -109,7 +109,8 @@ func TestRun(t *testing.T) {
 	opt.Seed, opt.Repeats, opt.Workers, opt.MemoryBudget = 6, 1, 4, 4<<20
 	for i, m := range must.Get(Run(t.Context(), s, opt))(t).Methods {
 		if m.Repeats[0] != e.Methods[i].Repeats[1] {
-			t.Errorf("method %s, seed 6: got %+v, want the second repeat of seed 5, %+v", m.Name, m.Repeats[0], e.Methods[i].Repeats[1])
+			t.Errorf("method %s, seed 6: got %+v, want the second repeat of seed 5, %+v", m.Name, m.Repeats[0],
+				e.Methods[i].Repeats[1])
 		}
 	}
 }
@@ -159,7 +160,8 @@ func TestRunTakesWhatIsGiven(t *testing.T) {
 			sameMetrics(t, m.Method, metrics.Metrics, of(cleaner.SplitTest))
 			sameMetrics(t, m.Method, metrics.BySplit.All, of(0, 1, 2, 3))
 			if m.Repeat != i/3 || m.Method != e.Methods[i%3].Name || len(m.Nodes) == 0 || metrics.Mislabelled != wrong {
-				t.Errorf("got repeat %d of %s with %d nodes and %v wrong, want %v", m.Repeat, m.Method, len(m.Nodes), metrics.Mislabelled, wrong)
+				t.Errorf("got repeat %d of %s with %d nodes and %v wrong, want %v", m.Repeat, m.Method, len(m.Nodes),
+					metrics.Mislabelled, wrong)
 			}
 		}
 		if len(measured) != 6 || !reflect.DeepEqual(measured[2].Scores, measured[5].Scores) {
@@ -190,19 +192,23 @@ func TestRunRefuses(t *testing.T) {
 		{Options{}, cleaner.ErrOptions, "want KIND:RATE with one of sym, asym, feature"},
 		{Options{Noise: "cluster:0.1"}, cleaner.ErrOptions, "noise cluster goes by features, and the graph has none"},
 		{Options{Noise: "sym:0.1", Repeats: -1}, cleaner.ErrOptions, "-1 repeats"},
-		{Options{Noise: "sym:0.1", Predictions: []cleaner.PredictionSet{nil}}, cleaner.ErrOptions, "the noisy labels that they were made from"},
-		{Options{Noise: "sym:0.1", Methods: []string{"paper", "best"}}, cleaner.ErrOptions, `"best": want one of default, paper, confident-learning`},
+		{Options{Noise: "sym:0.1", Predictions: []cleaner.PredictionSet{nil}}, cleaner.ErrOptions,
+			"the noisy labels that they were made from"},
+		{Options{Noise: "sym:0.1", Methods: []string{"paper", "best"}}, cleaner.ErrOptions,
+			`"best": want one of default, paper, confident-learning`},
 		{Options{Options: cleaner.Options{Hops: 9}, Noise: "sym:0.1"}, cleaner.ErrOptions, "hops 9"},
 		{Options{Noise: "sym:0.1", Split: [3]float64{0.8, math.NaN(), 0.1}}, cleaner.ErrOptions, "shares"},
 		{Options{Noise: "sym:0.1", Split: [3]float64{0.8, 0.2, 0.1}}, cleaner.ErrOptions, "shares"},
-		{Options{Noise: "sym:0.1", Split: [3]float64{0.5, 0.5, 0}}, cleaner.ErrNoLabels, "repeat 1 of 1: no labelled node in the test split"},
+		{Options{Noise: "sym:0.1", Split: [3]float64{0.5, 0.5, 0}}, cleaner.ErrNoLabels,
+			"repeat 1 of 1: no labelled node in the test split"},
 		{Options{Noise: "sym:0.1", Split: [3]float64{0, 0.5, 0.5}}, cleaner.ErrNoLabels, "training split"},
 		{Options{NoisyLabels: labels[1:]}, cleaner.ErrShape, "noisy labels: got 59, want one for each of the 60 nodes"},
 		{Options{NoisyLabels: unlabelled}, cleaner.ErrNoLabels, "test split"},
 		{Options{NoisyLabels: foreign}, cleaner.ErrUnknownClass, "class number 4"},
 		{Options{Noise: "sym:0.1", Splits: splits[1:]}, cleaner.ErrShape, "splits: got 59"},
 		{Options{Noise: "sym:0.1", Splits: unknown}, cleaner.ErrSplit, "split number 9"},
-		{Options{Noise: "sym:0.1", Splits: fewValidated, Methods: []string{"paper"}}, cleaner.ErrFewFittingNodes, "method paper"},
+		{Options{Noise: "sym:0.1", Splits: fewValidated, Methods: []string{"paper"}}, cleaner.ErrFewFittingNodes,
+			"method paper"},
 		{Options{Options: cleaner.Options{MemoryBudget: 1}, Noise: "sym:0.1"}, ops.ErrBudget, "eval"},
 	} {
 		e, err := Run(t.Context(), s, c.opt)
@@ -261,7 +267,8 @@ func TestRunOfPredictions(t *testing.T) {
 	opt := Options{
 		Options:     cleaner.Options{Notice: func(n string) { t.Errorf("got notice %q: nothing is trained", n) }},
 		NoisyLabels: noisy, Splits: dealt(len(truth), cleaner.SplitTrain, cleaner.SplitValidation, cleaner.SplitTest),
-		Predictions: []cleaner.PredictionSet{set(0.9, len(truth)), set(0.8, len(truth))}, Methods: []string{"argmax", "paper"},
+		Predictions: []cleaner.PredictionSet{set(0.9, len(truth)),
+			set(0.8, len(truth))}, Methods: []string{"argmax", "paper"},
 	}
 	argmax := must.Get(Run(t.Context(), s, opt))(t).Methods[0]
 	if len(argmax.Repeats) != 2 || argmax.Mean.F1 != 1 || argmax.Repeats[0].ECE == argmax.Repeats[1].ECE {
@@ -289,7 +296,8 @@ func TestRunOfPredictions(t *testing.T) {
 func TestResultInJSON(t *testing.T) {
 	var values map[string]any
 	must.Do(t, json.Unmarshal(must.Get(json.Marshal(MethodMetrics{}))(t), &values))
-	for _, name := range strings.Fields("f1 mcc p_at_t p_at_t_flagged precision recall average_precision ece found_at by_split") {
+	for _, name := range strings.Fields("f1 mcc p_at_t p_at_t_flagged precision recall average_precision ece found_at " +
+		"by_split") {
 		if _, ok := values[name]; !ok {
 			t.Errorf("got %v, want %s", values, name)
 		}

@@ -42,7 +42,8 @@ func randomTrial(t *testing.T, seed uint64) (p *trial, predictions []float32) {
 // judge returns the measurement of a method on a trial.
 func judge(t *testing.T, p *trial, name string) *Measurement {
 	t.Helper()
-	m := &Measurement{Scores: make([]float64, len(p.Labels)), Flagged: make([]bool, len(p.Labels)), MislabelRate: math.NaN()}
+	m := &Measurement{Scores: make([]float64, len(p.Labels)), Flagged: make([]bool, len(p.Labels)),
+		MislabelRate: math.NaN()}
 	must.Do(t, methods[slices.Index(MethodNames(), name)].run(t.Context(), p, m))
 	for v, y := range p.Labels {
 		if y == kv.NoClass && m.Flagged[v] {
@@ -63,7 +64,8 @@ func TestArgmaxAndArgmin(t *testing.T) {
 			row := predictions[v*p.Predictions.Width():][:p.Predictions.Width()]
 			more := slices.ContainsFunc(row, func(x float32) bool { return x > row[y] })
 			fewer := slices.ContainsFunc(row, func(x float32) bool { return x < row[y] })
-			if most.Flagged[v] != more || least.Flagged[v] == fewer || most.Scores[v] != 1-float64(row[y]) || least.Scores[v] != most.Scores[v] {
+			if most.Flagged[v] != more || least.Flagged[v] == fewer || most.Scores[v] != 1-float64(row[y]) ||
+				least.Scores[v] != most.Scores[v] {
 				t.Errorf("seed %d, node %d given %d, predictions %v: got flags %v and %v, scores %v and %v", seed, v, y, row,
 					most.Flagged[v], least.Flagged[v], most.Scores[v], least.Scores[v])
 			}

@@ -23,7 +23,8 @@ func plainMetrics(scores []float64, flagged, wrong []bool) Metrics {
 		}
 	}
 	m := Metrics{
-		Flagged: tp + fp, Mislabelled: tp + fn, Precision: tp / (tp + fp), Recall: tp / (tp + fn), F1: 2 * tp / (2*tp + fp + fn),
+		Flagged: tp + fp, Mislabelled: tp +
+			fn, Precision: tp / (tp + fp), Recall: tp / (tp + fn), F1: 2 * tp / (2*tp + fp + fn),
 		MCC: (tp*tn - fp*fn) / math.Sqrt((tp+fp)*(tp+fn)*(tn+fp)*(tn+fn)),
 	}
 	// The precision down to a node counts all with its score or a higher one.
@@ -113,7 +114,8 @@ func TestMetricsAreTheirDefinitions(t *testing.T) {
 
 // TestMetricsHaveMeans keeps figures in step with the struct: a metric left out would have no mean.
 func TestMetricsHaveMeans(t *testing.T) {
-	if got, want := len(new(Metrics).figures()), reflect.TypeFor[Metrics]().NumField()-1+reflect.TypeFor[FoundAt]().NumField(); got != want {
+	if got, want := len(new(Metrics).figures()), reflect.TypeFor[Metrics]().NumField()-1+
+		reflect.TypeFor[FoundAt]().NumField(); got != want {
 		t.Errorf("got %d figures, want %d", got, want)
 	}
 }
@@ -137,10 +139,12 @@ func TestSummarize(t *testing.T) {
 	sameMetrics(t, "mean of one repeat", mean, Metrics{F1: 0.5, MCC: -1, Mislabelled: 2})
 	sameMetrics(t, "deviation of one repeat", deviation, Metrics{})
 	// Shares of nothing are no zeros in a mean: of no flags there is no precision, of no mislabels no recall.
-	whole := Metrics{F1: 1, MCC: 1, Precision: 1, Recall: 1, PAtT: 1, AveragePrecision: 1, PAtTFlagged: 1, FoundAt: FoundAt{1, 1, 1}}
+	whole := Metrics{F1: 1, MCC: 1, Precision: 1, Recall: 1, PAtT: 1, AveragePrecision: 1, PAtTFlagged: 1,
+		FoundAt: FoundAt{1, 1, 1}}
 	whole.Flagged, whole.Mislabelled = 3, 3
 	mean, _ = of(whole, Metrics{Mislabelled: 3}, Metrics{Flagged: 3})
 	sameMetrics(t, "mean with shares of nothing", mean, Metrics{
-		F1: 1. / 3, MCC: .5, Precision: .5, Recall: .5, PAtT: .5, AveragePrecision: .5, PAtTFlagged: .5, Flagged: 2, Mislabelled: 2, FoundAt: FoundAt{.5, .5, .5},
+		F1: 1. / 3, MCC: .5, Precision: .5, Recall: .5, PAtT: .5, AveragePrecision: .5, PAtTFlagged: .5, Flagged: 2,
+		Mislabelled: 2, FoundAt: FoundAt{.5, .5, .5},
 	})
 }

@@ -143,8 +143,8 @@ func (d *detector) input(z, x []float32) {
 	}
 }
 
-// score appends the score of every row of z, row-major with the width of the fit, which it overwrites: in [0,1], NaN for
-// a row with a NaN or an infinity.
+// score appends the score of every row of z, row-major with the width of the fit, which it overwrites: in [0,1], NaN
+// for a row with a NaN or an infinity.
 func (d *detector) score(layers *nn.Activations, z []float32, scores []float64) []float64 {
 	width, first := len(d.mean), len(scores)
 	rows := len(z) / width

@@ -3,9 +3,10 @@
     python3 -m venv bench && bench/bin/pip install "$(interop/python/wheels)" cleanlab==2.9.0
     bench/bin/python docs/bench/arrays.py --nodes 100000 --classes 10
 
-The arrays are made up: labels of which a tenth is wrong, probabilities of a classifier, and edges that mostly join nodes of one class. Both
-programs report the same number of issues: as many as cleanlab finds, which are the highest scores of graphcleaner. The time is that of the
-call, with all that it writes and reads. The table has the medians, and how many of the issues are wrong labels.
+The arrays are made up: labels of which a tenth is wrong, probabilities of a classifier, and edges that mostly join
+nodes of one class. Both programs report the same number of issues: as many as cleanlab finds, which are the highest
+scores of graphcleaner. The time is that of the call, with all that it writes and reads. The table has the medians, and
+how many of the issues are wrong labels.
 """
 
 from __future__ import annotations
@@ -76,11 +77,13 @@ def measure(asked: argparse.Namespace) -> None:
             ranked[name] = program()
             seconds[name].append(time.perf_counter() - began)
     issues = len(next(iter(ranked.values())))
-    print(f"{asked.nodes} nodes, {edges.shape[1]} edges, {asked.classes} classes, {wrong.sum()} wrong labels, {asked.threads} threads, "
+    print(f"{asked.nodes} nodes, {edges.shape[1]} edges, {asked.classes} classes, {wrong.sum()} wrong labels, "
+          f"{asked.threads} threads, "
           f"{asked.repeats} repeats: the first {issues} issues of each.\n")
     print("| program | seconds | issues that are wrong labels |\n|---|---|---|")
     for name, rank in ranked.items():
-        print(f"| {name} | {statistics.median(seconds[name]):.2f} | {wrong[rank[:issues]].sum()} ({wrong[rank[:issues]].mean():.1%}) |")
+        print(f"| {name} | {statistics.median(seconds[name]):.2f} | {wrong[rank[:issues]].sum()} "
+              f"({wrong[rank[:issues]].mean():.1%}) |")
 
 
 if __name__ == "__main__":

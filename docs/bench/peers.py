@@ -16,7 +16,9 @@ def write_result(path, **values):
 
 
 def write_load(args, began, nodes, edges, version):
-    """The result of a load that began, had its nodes and had its edges at these times, and whose database was closed now."""
+    """The result of a load that began, had its nodes and had its edges at these times, and whose database was closed
+    now.
+    """
     closed = time.perf_counter()
     write_result(
         args.result,
@@ -121,7 +123,8 @@ def load_prepared(directory):
     import numpy as np
     import scipy.sparse as sp
 
-    data, indices, indptr, x = (np.load(os.path.join(directory, f + ".npy")) for f in ("data", "indices", "indptr", "x"))
+    data, indices, indptr, x = (np.load(os.path.join(directory, f + ".npy"))
+                                for f in ("data", "indices", "indptr", "x"))
     n = len(indptr) - 1
     return sp.csr_matrix((data, indices, indptr), shape=(n, n)), x
 

@@ -1,7 +1,8 @@
 """The side of SQLite or DuckDB in queries.sh, and the measuring of both.
 
-load reads a table as tsv from standard input into SQLite; DuckDB reads the parquet that graphcleaner exports. ask times one statement of
-SQL as "bench ask" times one of the shell. measure has both asked in turns, in processes of their own, and prints the medians.
+load reads a table as tsv from standard input into SQLite; DuckDB reads the parquet that graphcleaner exports. ask times
+one statement of SQL as "bench ask" times one of the shell. measure has both asked in turns, in processes of their own,
+and prints the medians.
 """
 
 import argparse
@@ -53,8 +54,9 @@ QUESTIONS = {"SQLite": [
     ),
 ]}
 
-# The limits that graphcleaner is held to: milliseconds until the first row of an open store, and what a new process reads from the disk for
-# so many suspects, in bytes. The copies in the index have these rows; without them, ten million nodes cost fifteen times as much.
+# The limits that graphcleaner is held to: milliseconds until the first row of an open store, and what a new process
+# reads from the disk for so many suspects, in bytes. The copies in the index have these rows; without them, ten million
+# nodes cost fifteen times as much.
 FIRST_ROW_LIMIT = 20
 READ_LIMIT, READ_ROWS = 5_000_000, 1000
 
@@ -104,7 +106,9 @@ class SQLite:
 
 
 class DuckDB:
-    """DuckDB on a parquet file, whose rows it keeps in their order. Answers are Arrow batches, the fastest that it has for Python."""
+    """DuckDB on a parquet file, whose rows it keeps in their order. Answers are Arrow batches, the fastest that it has
+    for Python.
+    """
 
     def __init__(self, path):
         import duckdb
@@ -155,7 +159,8 @@ def ask(args):
         report["all_ms"].append(1e3 * (time.perf_counter() - began))
         report["rows"] = sum(len(batch) for batch in answer)
     if args.peer == "SQLite":
-        report["checksum"] = sum(value for batch in answer for row in batch for value in row if isinstance(value, (int, float)))
+        report["checksum"] = sum(value for batch in answer for row in batch for value in row
+                                 if isinstance(value, (int, float)))
     if args.digest:
         report["digest"] = digest(answer)
     report["version"] = peer.version
@@ -182,8 +187,10 @@ class Measurement:
         """The command that asks each program the same."""
         a = self.args
         return {
-            "graphcleaner": [a.bench, "ask", a.store, statement, "--repeats", str(repeats), "--memory", a.memory, *flags],
-            a.peer: [sys.executable, __file__, "ask", a.database, sql, "--peer", a.peer, "--repeats", str(repeats), *flags],
+            "graphcleaner": [a.bench, "ask", a.store, statement, "--repeats", str(repeats), "--memory",
+                             a.memory, *flags],
+            a.peer: [sys.executable, __file__, "ask", a.database, sql, "--peer", a.peer, "--repeats",
+                     str(repeats), *flags],
         }
 
     def compare(self, statement, sql):

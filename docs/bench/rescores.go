@@ -61,7 +61,8 @@ func (c *rescoresCommand) measure(ctx context.Context, s *kv.Store) (*rescoresRe
 	var decided, rescored, wrote, changed, full []float64
 	rescore := func(isFull bool) (*cleaner.Rescoring, float64, error) {
 		began := time.Now()
-		done, err := cleaner.Rescore(ctx, s, cleaner.RescoreOptions{Full: isFull, KeepRate: true, MemoryBudget: int64(c.Memory)})
+		done, err := cleaner.Rescore(ctx, s,
+			cleaner.RescoreOptions{Full: isFull, KeepRate: true, MemoryBudget: int64(c.Memory)})
 		return done, time.Since(began).Seconds(), err
 	}
 	if _, _, err := rescore(false); err != nil { // what was changed before
@@ -159,12 +160,14 @@ func (c *rescoresCommand) change(tx *kv.Tx, r *rand.Rand) error {
 			err = join(random(), random())
 		default:
 			var v kv.NodeID
-			if v, err = tx.AddNode(kv.Node{ID: strconv.Itoa(1<<40 + tx.NumNodes()), Label: classes[r.IntN(len(classes))]}); err != nil {
+			if v, err = tx.AddNode(kv.Node{ID: strconv.Itoa(1<<40 + tx.NumNodes()),
+				Label: classes[r.IntN(len(classes))]}); err != nil {
 				return err
 			}
 			row := make([]float32, len(classes))
 			row[r.IntN(len(classes))] = 1
-			err = errors.Join(tx.SetRow(cleaner.PredictionsMatrix, v, row), join(v, random()), join(v, random()), join(v, random()))
+			err = errors.Join(tx.SetRow(cleaner.PredictionsMatrix, v, row), join(v, random()), join(v, random()),
+				join(v, random()))
 		}
 		if err != nil {
 			return err

@@ -33,14 +33,14 @@ type rmatCommand struct {
 }
 
 func (*rmatCommand) Help() string {
-	return `Writes nodes.csv (id,label), edges.csv (src,dst) and predictions.npy (float32 [nodes×classes], rows sum to 1). ` +
-		`Edges are drawn one by one from R-MAT with a = 0.57, b = c = 0.19, so their order is random, and loops and ` +
+	return `Writes nodes.csv (id,label), edges.csv (src,dst) and predictions.npy (float32 [nodes×classes], rows sum to ` +
+		`1). Edges are drawn one by one from R-MAT with a = 0.57, b = c = 0.19, so their order is random, and loops and ` +
 		`parallel edges are among them, as in Graph500. Ids are 0 to nodes-1, permuted; so is the order of the nodes ` +
 		`file. Where the number of nodes is no power of two, R-MAT of the next one is drawn, and an edge with an end ` +
 		`outside is drawn again.
 
-The true class of a vertex is its lowest bits before the permutation. R-MAT's own quadrants make neighbours agree in a ` +
-		`bit no more often than chance has it (a·d ≈ b·c); --homophily H takes a+H, b-H, c-H, d+H for these bits, ` +
+The true class of a vertex is its lowest bits before the permutation. R-MAT's own quadrants make neighbours agree ` +
+		`in a bit no more often than chance has it (a·d ≈ b·c); --homophily H takes a+H, b-H, c-H, d+H for these bits, ` +
 		`which leaves the degrees as they are.`
 }
 

@@ -20,7 +20,8 @@ TEXTS = csv.ConvertOptions(column_types={name: pa.string() for name in ("id", "g
 def scores_of_store(binary, store, folder):
     """Scores by id, and suspects of a store."""
     def export(what, name):
-        subprocess.run([binary, "export", store, what, "--out", f"{folder}/{name}"], check=True, stderr=subprocess.DEVNULL)
+        subprocess.run([binary, "export", store, what, "--out", f"{folder}/{name}"], check=True,
+                       stderr=subprocess.DEVNULL)
         return f"{folder}/{name}"
 
     scores = csv.read_csv(export("scores", "scores.csv"), convert_options=TEXTS)
@@ -55,7 +56,8 @@ def compare(out, binary, store):
         return table[name].to_numpy().astype(np.float64)
 
     scores = numbers(got, "score")
-    differs = pc.fill_null(pc.not_equal(got["suggested_label"], got["given_label"]), False).to_numpy(zero_copy_only=False)
+    differs = pc.fill_null(pc.not_equal(got["suggested_label"], got["given_label"]),
+                           False).to_numpy(zero_copy_only=False)
     found = set(got["id"].filter(pa.array((scores > run["threshold"]) & differs)).to_pylist())
     if run["arguments"]["decisions"]:  # a node that is decided is no suspect any more
         decided = csv.read_csv(run["arguments"]["decisions"], convert_options=TEXTS)["id"]

@@ -27,8 +27,8 @@ type scoredCommand struct {
 }
 
 func (*scoredCommand) Help() string {
-	return `The nodes have text ids, a label, the properties year (an integer) and source (text), and what a run of clean ` +
-		`leaves: score, suggested, confidence and run, with the indexes on label and score. Scores are drawn and not ` +
+	return `The nodes have text ids, a label, the properties year (an integer) and source (text), and what a run of ` +
+		`clean leaves: score, suggested, confidence and run, with the indexes on label and score. Scores are drawn and not ` +
 		`computed: it is for timing queries, whose answer has a known size.`
 }
 
@@ -64,7 +64,8 @@ func (c *scoredCommand) generate(ctx context.Context) (*scoredReport, error) {
 	case c.Classes < 2:
 		return nil, fmt.Errorf("--classes %d: want 2 or more", c.Classes)
 	case c.Suspects < 0 || c.Suspects > c.Nodes/(nearFactor+1):
-		return nil, fmt.Errorf("--suspects %d: want 0 to %d, a part in %d of the nodes", c.Suspects, c.Nodes/(nearFactor+1), nearFactor+1)
+		return nil, fmt.Errorf("--suspects %d: want 0 to %d, a part in %d of the nodes", c.Suspects, c.Nodes/(nearFactor+1),
+			nearFactor+1)
 	}
 	g := &scoredGraph{
 		scoredCommand: *c,

@@ -17,7 +17,8 @@ import (
 func TestScoredAndAsk(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "scored")
 	var out bytes.Buffer
-	if code := run([]string{"scored", "--nodes", "9000", "--suspects", "30", "--classes", "5", "--out", dir}, &out, os.Stderr); code != 0 {
+	if code := run([]string{"scored", "--nodes", "9000", "--suspects", "30", "--classes", "5", "--out", dir}, &out,
+		os.Stderr); code != 0 {
 		t.Fatalf("scored: exit code %d", code)
 	}
 	store, err := index.Open(dir, kv.Options{MemoryBudget: 64 << 20})
@@ -48,14 +49,16 @@ func TestScoredAndAsk(t *testing.T) {
 		if err := json.Unmarshal(out.Bytes(), &report); err != nil {
 			t.Fatal(err)
 		}
-		if report.Rows != want || len(report.AllMS) != 3 || want > 0 && (len(report.FirstMS) != 3 || report.FirstMS[0] > report.AllMS[0]) {
+		if report.Rows != want || len(report.AllMS) != 3 || want > 0 &&
+			(len(report.FirstMS) != 3 || report.FirstMS[0] > report.AllMS[0]) {
 			t.Errorf("%s: got %+v, want %d rows and three times", statement, report, want)
 		}
 	}
 }
 
 func TestScoredRefusesWhatItCannotMake(t *testing.T) {
-	for _, args := range [][]string{{"--nodes", "0"}, {"--classes", "1"}, {"--nodes", "100", "--suspects", "5"}, {"--degree=-1"}} {
+	for _, args := range [][]string{{"--nodes", "0"}, {"--classes", "1"}, {"--nodes", "100", "--suspects", "5"},
+		{"--degree=-1"}} {
 		out := filepath.Join(t.TempDir(), "scored")
 		if code := run(append([]string{"scored", "--out", out}, args...), new(bytes.Buffer), new(bytes.Buffer)); code != 1 {
 			t.Errorf("%v: exit code %d, want 1", args, code)

@@ -25,8 +25,8 @@ type scoresCommand struct {
 }
 
 func (*scoresCommand) Help() string {
-	return `Every node is scored twice by cleaner.Score, and the second time is timed. The scores are compared with those that ` +
-		`are stored: after a full rescore, if nodes were added or changed.`
+	return `Every node is scored twice by cleaner.Score, and the second time is timed. The scores are compared with ` +
+		`those that are stored: after a full rescore, if nodes were added or changed.`
 }
 
 // A scoresReport has the times of single scores.
@@ -65,7 +65,8 @@ func (c *scoresCommand) Run(ctx context.Context, out io.Writer) (err error) {
 		return err
 	}
 	if !store.ReadOnly() {
-		_, err := cleaner.Rescore(ctx, store, cleaner.RescoreOptions{Full: true, KeepRate: true, MemoryBudget: int64(c.Memory)})
+		_, err := cleaner.Rescore(ctx, store,
+			cleaner.RescoreOptions{Full: true, KeepRate: true, MemoryBudget: int64(c.Memory)})
 		if err != nil {
 			return err
 		}
@@ -163,7 +164,9 @@ func addCopy(tx *kv.Tx, v kv.NodeID, id string) (kv.NodeID, error) {
 }
 
 // measure scores nodes one by one.
-func (c *scoresCommand) measure(ctx context.Context, tx *kv.Tx, nodes []kv.NodeID, scores []float64) (*scoresReport, error) {
+func (c *scoresCommand) measure(
+	ctx context.Context, tx *kv.Tx, nodes []kv.NodeID, scores []float64,
+) (*scoresReport, error) {
 	report := &scoresReport{Nodes: tx.NumNodes(), Edges: tx.Shape().Edges}
 	var err error
 	report.Scores, err = timeLookups(ctx, c.Nodes, func(i int) error {

@@ -35,7 +35,8 @@ class Watcher(threading.Thread):
 
     def __init__(self, binary):
         super().__init__(daemon=True)
-        self.binary, self.peak, self.done = os.path.basename(binary), {"worker": 0, "executor": 0, "python": 0, "all": 0}, False
+        self.binary, self.peak, self.done = os.path.basename(binary), {"worker": 0, "executor": 0, "python": 0,
+                                                                       "all": 0}, False
 
     def run(self):
         while not self.done:
@@ -82,7 +83,8 @@ def logged(folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", required=True, help="folder with nodes.parquet, edges.parquet and predictions.parquet")
+    parser.add_argument("--data", required=True, help="folder with nodes.parquet, edges.parquet and "
+                                                      "predictions.parquet")
     parser.add_argument("--out", required=True)
     parser.add_argument("--binary", required=True)
     parser.add_argument("--master", default="local[2]")
@@ -93,7 +95,8 @@ def main():
         conf = {
             "spark.master": args.master, "spark.eventLog.enabled": "true", "spark.eventLog.dir": f"file:{events}",
             "spark.eventLog.compress": "false", "spark.executor.memory": args.executor_memory,
-            "spark.driver.memory": args.executor_memory, "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.memory": args.executor_memory, "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
         }
         command = [sys.executable, "-m", "graphcleaner.spark"]
         for name in ("nodes", "edges", "predictions"):
@@ -125,7 +128,8 @@ def main():
     for name, took in seconds.items():
         m = measured.get(name, {"tasks": 0, "shuffled": 0, "spilled": 0, "task_seconds": 0})
         stages[name] = {"seconds": took, **m}
-        print(f"{name:<18}{took:8.1f} s {m['shuffled'] / 1e6:10.1f} MB shuffled, {m['spilled'] / 1e6:8.1f} MB spilled", file=sys.stderr)
+        print(f"{name:<18}{took:8.1f} s {m['shuffled'] / 1e6:10.1f} MB shuffled, {m['spilled'] / 1e6:8.1f} MB spilled",
+              file=sys.stderr)
     print(json.dumps({
         "wall_seconds": wall, "shuffled": sum(s["shuffled"] for s in stages.values()),
         "spilled": sum(s["spilled"] for s in stages.values()), "peak_bytes": watcher.peak,

@@ -1,7 +1,8 @@
-"""Runs one command line of several programs in turns, such as of two commits, and prints the medians as a markdown table.
+"""Runs one command line of several programs in turns, such as of two commits, and prints the medians as a markdown
+table.
 
-In the arguments behind --, {store} stands for the store, and {scratch} for a directory that is new for each run. The ratio is that of
-the seconds to those of the first program.
+In the arguments behind --, {store} stands for the store, and {scratch} for a directory that is new for each run. The
+ratio is that of the seconds to those of the first program.
 """
 
 import argparse
@@ -38,7 +39,8 @@ def run(program, store, args):
         seconds = time.perf_counter() - began
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:
-            raise SystemExit(f"turns.py: {' '.join(command)} ended with {process.returncode}:\n{said.decode(errors='replace')}")
+            raise SystemExit(f"turns.py: {' '.join(command)} ended with "
+                             f"{process.returncode}:\n{said.decode(errors='replace')}")
         stages = seconds_of(args.stages.split(","), f"{scratch}/stages.json") if args.stages else None
         return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, stages
 
@@ -51,12 +53,15 @@ def say(values):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("programs", nargs="+", metavar="PROGRAM")
-    parser.add_argument("--store", action="append", default=[], metavar="DB", help="of all programs, or one of each in their order")
+    parser.add_argument("--store", action="append", default=[], metavar="DB",
+                        help="of all programs, or one of each in their order")
     parser.add_argument("--copy", action="store_true", help="each run has a copy of the store")
-    parser.add_argument("--cold", metavar="BENCH", help="this program, of docs/bench, takes the store and the program out of the page cache before each run")
+    parser.add_argument("--cold", metavar="BENCH", help="this program, of docs/bench, takes the store and the program "
+                                                        "out of the page cache before each run")
     parser.add_argument("--stages", metavar="A,B", help="the seconds of these stages too, by --stats")
     parser.add_argument("--repeats", type=int, default=5, metavar="N", help="runs of each program (5)")
-    parser.add_argument("--scratch", metavar="DIR", help="where copies and results of runs lie (that of temporary files)")
+    parser.add_argument("--scratch", metavar="DIR", help="where copies and results of runs lie (that of temporary "
+                                                         "files)")
     words = sys.argv[1:]
     end = words.index("--") if "--" in words else len(words)
     args = parser.parse_args(words[:end])
@@ -72,13 +77,15 @@ def main():
     for _ in range(args.repeats):
         for program, store, runs in zip(args.programs, stores, took):
             runs.append(run(program, store, args))
-    print(f"| program | seconds | of the processor | MiB at most |{' ' + args.stages + ' |' if args.stages else ''} ratio |")
+    print(f"| program | seconds | of the processor | MiB at most |{' ' + args.stages + ' |' if args.stages else ''} "
+          f"ratio |")
     print(f"|---|---|---|---|{'---|' if args.stages else ''}---|")
     first = statistics.median(seconds for seconds, *_ in took[0])
     for program, runs in zip(args.programs, took):
         wall, processor, peak, stages = zip(*runs)
         of_stages = f" {say(stages)} |" if args.stages else ""
-        print(f"| {program} | {say(wall)} | {say(processor)} | {statistics.median(peak):.0f} |{of_stages} {statistics.median(wall) / first:.2f} |")
+        print(f"| {program} | {say(wall)} | {say(processor)} | {statistics.median(peak):.0f} |{of_stages} "
+              f"{statistics.median(wall) / first:.2f} |")
 
 
 if __name__ == "__main__":

@@ -59,7 +59,8 @@ class Bench:
         found = iter(self.each(every, find))
         return {cell: [next(found) for _ in self.draws] for cell in cells}
 
-    def measure(self, cell: Cell, methods: Sequence[str], model: str = "gcn", more: Sequence[str] = ()) -> dict[str, dict]:
+    def measure(self, cell: Cell, methods: Sequence[str], model: str = "gcn",
+                more: Sequence[str] = ()) -> dict[str, dict]:
         """By method, on predictions of graphcleaner.pyg; on the structure alone where there are no features."""
         if not cell.dataset.has_features:
             return self.programs.eval(cell, methods, more=more)

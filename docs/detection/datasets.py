@@ -24,8 +24,8 @@ SHARES = "0.6/0.2/0.2"  # of nodes in training, validation and test, where a tab
 class Dataset:
     """name is that of the paper's tables; without features, base classifiers see the structure alone.
 
-    Of a natural one, nodes.csv has labels of a language model, and truth.csv the true ones. What it lacks is in the folder
-    without _llm.
+    Of a natural one, nodes.csv has labels of a language model, and truth.csv the true ones. What it lacks is in the
+    folder without _llm.
     """
 
     name: str

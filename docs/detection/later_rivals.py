@@ -1,4 +1,5 @@
-"""Rivals of graphcleaner that came after its paper, as predictions on which a method of `eval` says what the rival says.
+"""Rivals of graphcleaner that came after its paper, as predictions on which a method of `eval` says what the rival
+says.
 
     later_rivals.py --nodes F --edges F [--features F] --labels NOISY --out DIR [--seed 1]
     graphcleaner eval --nodes F --edges F --noise file:NOISY --splits F --predictions DIR/label-vote.npy --method argmax
@@ -23,7 +24,8 @@ TIED_BY_VALUE = 1e-9  # of the score: it orders nodes of one posterior
 
 
 def predictions(
-    adjacency: sparse.spmatrix, labels: np.ndarray, classes: int, features: sparse.spmatrix | np.ndarray | None, seed: int
+    adjacency: sparse.spmatrix, labels: np.ndarray, classes: int, features: sparse.spmatrix | np.ndarray | None,
+    seed: int
 ) -> dict[str, np.ndarray]:
     """By rival predictions [n, classes]; adjacency is 0 or 1 and symmetric, labels are -1 where there is none."""
     found = {"label-vote": votes(adjacency, labels, classes)}
@@ -91,7 +93,8 @@ def losses(adjacency: sparse.spmatrix, labels: np.ndarray, classes: int, feature
 
 
 def mixture(values: np.ndarray) -> np.ndarray:
-    """The posterior of the component of larger mean, of a mixture of two Gaussians as GaussianMixture of scikit-learn fits it.
+    """The posterior of the component of larger mean, of a mixture of two Gaussians as GaussianMixture of scikit-learn
+    fits it.
 
     Beyond the two means it is that at the nearer one. Equal posteriors are in the order of the values.
     """

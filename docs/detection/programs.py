@@ -96,7 +96,8 @@ class Programs:
     # What graphcleaner finds.
 
     def eval(
-        self, cell: Cell, methods: Sequence[str], predictions: Path | None = None, drawn: tuple[Path, Path] | None = None,
+        self, cell: Cell, methods: Sequence[str], predictions: Path | None = None, drawn: tuple[Path, Path]
+        | None = None,
         more: Sequence[str] = (),
     ) -> dict[str, dict]:
         """The figures by method; without predictions, of the built-in base classifier.
@@ -120,11 +121,11 @@ class Programs:
         return {m["name"]: m["repeats"][0] for m in found}
 
     def drawn(self, cell: Cell) -> tuple[Path, Path]:
-        """Files id,label of the noise that `eval` draws, and id,split of a random split. What is not of its kinds has the
-        labels of nodes.csv.
+        """Files id,label of the noise that `eval` draws, and id,split of a random split. What is not of its kinds has
+        the labels of nodes.csv.
 
-        --flags has the labels of the test nodes alone. The noise is the same under any split, so each half of the nodes is
-        tested once.
+        --flags has the labels of the test nodes alone. The noise is the same under any split, so each half of the nodes
+        is tested once.
         """
         if cell.kind in AS_GIVEN:
             return self.files.source(cell.dataset, "nodes.csv"), self.files.splits_at_random(cell.dataset, cell.draw)

@@ -3,8 +3,8 @@
 Usage: seen.py BINARY FOLDER [NOISE ...]
   FOLDER  has nodes.csv (id, label), edges.csv and features.npz (scipy CSR): data/cora/csv
   NOISE   shares of labels that become another at random, default 0 0.05 0.1. The published labels count as right.
-A row of the output: the classifier; with or without features in the store; what clean did; F1 without predictions, by default, and with
---out-of-fold.
+A row of the output: the classifier; with or without features in the store; what clean did; F1 without predictions, by
+default, and with --out-of-fold.
 """
 
 import csv
@@ -48,7 +48,8 @@ def clean(binary, home, tables, given, truth, ids, *flags):
     subprocess.run(["rm", "-rf", home / "g"], check=True)
     subprocess.run([binary, "import", home / "g", *tables], check=True, capture_output=True)
     subprocess.run([binary, "clean", home / "g", *flags], check=True, capture_output=True)
-    said = subprocess.run([binary, "shell", home / "g", "-c", "runs", "--format", "json"], check=True, capture_output=True, text=True).stdout
+    said = subprocess.run([binary, "shell", home / "g", "-c", "runs", "--format", "json"], check=True,
+                          capture_output=True, text=True).stdout
     (home / "s.csv").unlink(missing_ok=True)
     subprocess.run([binary, "export", home / "g", "scores", "--out", home / "s.csv"], check=True, capture_output=True)
     run, score = json.loads(said)[-1], {r["id"]: float(r["score"]) for r in csv.DictReader((home / "s.csv").open())}
@@ -69,14 +70,16 @@ def main(binary, folder, *noises):
     features = sparse.load_npz(data / "features.npz").astype(float)
     raw, smooth = normalize(features), normalize(s @ a @ s @ s @ a @ s @ features)
     inputs = {"15 neighbours": TruncatedSVD(50, random_state=0).fit_transform(smooth), "logistic regression": raw}
-    print("| wrong | classifier | features | what clean did | without | default | --out-of-fold |\n|---|---|---|---|---|---|---|")
+    print("| wrong | classifier | features | what clean did | without | default | --out-of-fold "
+          "|\n|---|---|---|---|---|---|---|")
     for noise in map(float, noises or (0, 0.05, 0.1)):
         r = np.random.default_rng(101)
         given, flipped = truth.copy(), r.permutation(len(ids))[: int(noise * len(ids))]
         given[flipped] = (truth[flipped] + r.integers(1, len(names), len(flipped))) % len(names)
         (home / "n.csv").write_text("id,label\n" + "".join(f"{i},{names[k]}\n" for i, k in zip(ids, given)))
         for has in (True, False):
-            tables = ["--nodes", home / "n.csv", "--edges", data / "edges.csv", *(["--features", data / "features.npz"] if has else [])]
+            tables = ["--nodes", home / "n.csv", "--edges", data / "edges.csv",
+                      *(["--features", data / "features.npz"] if has else [])]
             alone = clean(binary, home, tables, given, truth, ids)[1]
             for model in MODELS:
                 for how in ("out of fold", "in sample", "30% seen"):
@@ -87,7 +90,8 @@ def main(binary, folder, *noises):
                     kinds = ("left out", "left out"), ("nothing", "adds nothing"), ("", "joined")
                     did = next(name for word, name in kinds if word in use)
                     figures = " | ".join(f"{x:.3f}" for x in (alone, f1, joined))
-                    print(f"| {noise:.0%} | {model}, {how} | {'yes' if has else 'no'} | {did} | {figures} |", flush=True)
+                    print(f"| {noise:.0%} | {model}, {how} | {'yes' if has else 'no'} | {did} | {figures} |",
+                          flush=True)
 
 
 if __name__ == "__main__":

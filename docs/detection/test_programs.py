@@ -119,7 +119,8 @@ def test_labels_of_eval_are_those_of_both_halves(made, monkeypatch):
         args = list(map(str, args))
         splits, flags = (args[args.index(name) + 1] for name in ("--splits", "--flags"))
         with open(splits) as split, open(flags, "w") as out:
-            out.write("id,given_label\n" + "".join(f"{row[:-6]},noisy {row[:-6]}\n" for row in split if row.endswith(",test\n")))
+            out.write("id,given_label\n"
+                      + "".join(f"{row[:-6]},noisy {row[:-6]}\n" for row in split if row.endswith(",test\n")))
 
     monkeypatch.setattr(Programs, "graphcleaner", lambda self, *args: eval_flags(*args))
     labels, splits = made.drawn(CELL)

@@ -43,11 +43,16 @@ const (
 
 // fields are the classes, with what titles begin and end with.
 var fields = []struct{ name, first, last string }{
-	{"Machine Learning", "Sparse|Deep|Bayesian|Contrastive|Federated", "Representation Learning|Kernels|Attention|Policy Gradients|Calibration"},
-	{"Databases", "Adaptive|Columnar|Log-Structured|Approximate|Vectorized", "Joins|Indexes|Transactions|Query Plans|Materialized Views"},
-	{"Networks", "Low-Latency|Software-Defined|Multipath|Lossless|Programmable", "Routing|Congestion Control|Switches|Overlays|Datacenter Fabrics"},
-	{"Security", "Practical|Post-Quantum|Verified|Speculative|Anonymous", "Signatures|Side Channels|Key Exchange|Sandboxing|Intrusion Detection"},
-	{"Graphics", "Real-Time|Neural|Progressive|Differentiable|Procedural", "Path Tracing|Shading|Mesh Simplification|Point Clouds|Cloth Simulation"},
+	{"Machine Learning", "Sparse|Deep|Bayesian|Contrastive|Federated",
+		"Representation Learning|Kernels|Attention|Policy Gradients|Calibration"},
+	{"Databases", "Adaptive|Columnar|Log-Structured|Approximate|Vectorized", "Joins|Indexes|Transactions|Query " +
+		"Plans|Materialized Views"},
+	{"Networks", "Low-Latency|Software-Defined|Multipath|Lossless|Programmable",
+		"Routing|Congestion Control|Switches|Overlays|Datacenter Fabrics"},
+	{"Security", "Practical|Post-Quantum|Verified|Speculative|Anonymous", "Signatures|Side Channels|Key " +
+		"Exchange|Sandboxing|Intrusion Detection"},
+	{"Graphics", "Real-Time|Neural|Progressive|Differentiable|Procedural", "Path Tracing|Shading|Mesh " +
+		"Simplification|Point Clouds|Cloth Simulation"},
 }
 
 // pick draws one of the words of a list.
@@ -59,7 +64,8 @@ func pick(r *rand.Rand, list string) string {
 // files are the files of the example, each as its rows.
 func files() map[string][][]string {
 	r := rand.New(rand.NewPCG(12, 0))
-	nodes, edges, planted := [][]string{{"paper", "title", "venue", "field"}}, [][]string{{"citing", "cited"}}, [][]string{{"paper", "true_field"}}
+	nodes, edges, planted := [][]string{{"paper", "title", "venue", "field"}}, [][]string{{"citing", "cited"}},
+		[][]string{{"paper", "true_field"}}
 	var ids []string
 	var classOf []int
 	everyone, members := []int{}, make([][]int, len(fields)) // a node once for itself, and once for each of its links

@@ -68,7 +68,8 @@ func TestService(t *testing.T) {
 		{`{"ID": "d", "Label": "graphics"}`, "evil.example", "", 403, "localhost"},
 		{`{"ID": "e", "Label": "graphics"}`, "", "http://evil.example", 403, ""},
 	} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+listener.Addr().String()+"/nodes", strings.NewReader(c.body))
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+listener.Addr().String()+"/nodes",
+			strings.NewReader(c.body))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -58,7 +58,8 @@ var (
 )
 
 func parseHeader(text string) (h header, err error) {
-	descr, order, shape := descrEntry.FindStringSubmatch(text), orderEntry.FindStringSubmatch(text), shapeEntry.FindStringSubmatch(text)
+	descr, order, shape := descrEntry.FindStringSubmatch(text), orderEntry.FindStringSubmatch(text),
+		shapeEntry.FindStringSubmatch(text)
 	if descr == nil || order == nil || shape == nil {
 		return h, errors.New("has a header without descr, fortran_order and shape of an array of plain numbers")
 	}

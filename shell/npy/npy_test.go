@@ -121,7 +121,8 @@ func TestDenseTypesAndOrders(t *testing.T) {
 		content []byte
 		want    string
 	}{
-		{arrayFile("<f4", false, "(2, 3)", float32(1), float32(2), float32(3), float32(4), float32(5), float32(-6.5)), "[[1 2 3] [4 5 -6.5]]"},
+		{arrayFile("<f4", false, "(2, 3)", float32(1), float32(2), float32(3), float32(4), float32(5), float32(-6.5)),
+			"[[1 2 3] [4 5 -6.5]]"},
 		{arrayFile(">f4", false, "(1, 2)", float32(1), float32(2)), "[[1 2]]"},
 		{arrayFile("<f8", true, "(2, 3)", 1.0, 4.0, 2.0, 5.0, 3.0, 6.0), "[[1 2 3] [4 5 6]]"},
 		{arrayFile(">f8", true, "(1, 2)", 1.0, 4.0), "[[1 4]]"},
@@ -219,20 +220,34 @@ func TestCSRErrors(t *testing.T) {
 		members []member
 		want    string
 	}{
-		{replace("format", arrayFile("<U3", false, "()", "c\x00\x00\x00s\x00\x00\x00c\x00\x00\x00")), `is a sparse matrix in another format than csr: save m.tocsr()`},
-		{replace("indices", nil), `has indptr but not "indices", want the data, indices, indptr and shape of a scipy CSR matrix`},
-		{replace("shape", arrayFile("<i8", false, "(2,)", int64(4), int64(3))), `array "indptr" holds 4 values, want 5, one more than rows`},
-		{replace("shape", arrayFile("<i8", false, "(2,)", int64(3), int64(-1))), `array "shape" has shape [3×-1], want at most`},
-		{replace("shape", arrayFile("<i8", false, "(2,)", int64(3), int64(2))), `array "indices" row 2 holds column 2, want 0 to 1`},
-		{replace("data", arrayFile("<f4", false, "(2,)", float32(5), float32(6))), `array "indices" holds 3 values, want the 2 of data`},
-		{replace("data", arrayFile("<f4", false, "(300000000000,)", float32(5), float32(6))), `array "data" holds 8 bytes of values, want 1200000000000 for its shape [300000000000] of <f4`},
-		{replace("data", arrayFile("|O", false, "(3,)", "pickle")), `array "data" holds Python objects (|O), which are not read because that means running code, want numbers`},
-		{replace("indptr", arrayFile("<i8", false, "(4,)", int64(0), int64(2), int64(1), int64(3))), `array "indptr" row 1 says 1, want a number from 2 to 3`},
-		{replace("indptr", arrayFile("<i8", false, "(4,)", int64(1), int64(2), int64(2), int64(3))), `array "indptr" begins with 1, want 0`},
-		{replace("indptr", arrayFile("<i8", false, "(4,)", int64(0), int64(1), int64(1), int64(2))), `array "indptr" ends with 2, want 3, the length of data`},
-		{replace("indptr", arrayFile("<i8", false, "(4,)", int64(0), int64(1), int64(1), int64(1)<<60)), `array "indptr" row 2 says 1152921504606846976, want a number from 1 to 3`},
-		{replace("indices", arrayFile("<i4", false, "(3,)", int32(-1), int32(2), int32(0))), `array "indices" row 0 holds column -1, want 0 to 2`},
-		{replace("indices", arrayFile("<f4", false, "(3,)", float32(1), float32(2), float32(0))), `array "indices" holds no integers, want integers`},
+		{replace("format", arrayFile("<U3", false, "()", "c\x00\x00\x00s\x00\x00\x00c\x00\x00\x00")),
+			`is a sparse matrix in another format than csr: save m.tocsr()`},
+		{replace("indices", nil),
+			`has indptr but not "indices", want the data, indices, indptr and shape of a scipy CSR matrix`},
+		{replace("shape", arrayFile("<i8", false, "(2,)", int64(4), int64(3))),
+			`array "indptr" holds 4 values, want 5, one more than rows`},
+		{replace("shape", arrayFile("<i8", false, "(2,)", int64(3), int64(-1))),
+			`array "shape" has shape [3×-1], want at most`},
+		{replace("shape", arrayFile("<i8", false, "(2,)", int64(3), int64(2))),
+			`array "indices" row 2 holds column 2, want 0 to 1`},
+		{replace("data", arrayFile("<f4", false, "(2,)", float32(5), float32(6))),
+			`array "indices" holds 3 values, want the 2 of data`},
+		{replace("data", arrayFile("<f4", false, "(300000000000,)", float32(5), float32(6))),
+			`array "data" holds 8 bytes of values, want 1200000000000 for its shape [300000000000] of <f4`},
+		{replace("data", arrayFile("|O", false, "(3,)", "pickle")),
+			`array "data" holds Python objects (|O), which are not read because that means running code, want numbers`},
+		{replace("indptr", arrayFile("<i8", false, "(4,)", int64(0), int64(2), int64(1), int64(3))),
+			`array "indptr" row 1 says 1, want a number from 2 to 3`},
+		{replace("indptr", arrayFile("<i8", false, "(4,)", int64(1), int64(2), int64(2), int64(3))),
+			`array "indptr" begins with 1, want 0`},
+		{replace("indptr", arrayFile("<i8", false, "(4,)", int64(0), int64(1), int64(1), int64(2))),
+			`array "indptr" ends with 2, want 3, the length of data`},
+		{replace("indptr", arrayFile("<i8", false, "(4,)", int64(0), int64(1), int64(1), int64(1)<<60)),
+			`array "indptr" row 2 says 1152921504606846976, want a number from 1 to 3`},
+		{replace("indices", arrayFile("<i4", false, "(3,)", int32(-1), int32(2), int32(0))),
+			`array "indices" row 0 holds column -1, want 0 to 2`},
+		{replace("indices", arrayFile("<f4", false, "(3,)", float32(1), float32(2), float32(0))),
+			`array "indices" holds no integers, want integers`},
 	} {
 		path := write(t, "x.npz", archive(t, zip.Deflate, c.members...))
 		rows, err := dense(path, "features")
@@ -270,15 +285,19 @@ func TestErrors(t *testing.T) {
 		{"a.npy", text("{'descr': '<f4'"), "without descr, fortran_order and shape"},
 		{"a.npy", arrayFile("<f4", false, "(2, 2, 2)"), "has shape [2×2×2], want a matrix of two dimensions"},
 		{"a.npy", arrayFile("<f4", false, "()", float32(1)), "has shape [], want a matrix of two dimensions"},
-		{"a.npy", arrayFile("<f8", false, "(4294967296, 4294967296)"), "has shape [4294967296×4294967296], want at most 1152921504606846975 values"},
+		{"a.npy", arrayFile("<f8", false, "(4294967296, 4294967296)"), "has shape [4294967296×4294967296], want at most " +
+			"1152921504606846975 values"},
 		{"a.npy", arrayFile("<f8", false, "(4294967295, 4194304)"), "holds 0 bytes of values, want 144115188042301440"},
 		{"a.npz", good, "is not a whole .npz file"},
 		{"a.npz", zipped[:len(zipped)-30], "is not a whole .npz file"},
 		{"a.npz", damaged, "checksum"},
-		{"a.npz", archive(t, zip.Store, member{"a", good}, member{"b", good}), `holds the arrays [a b], want one, or one called "features", or a scipy CSR matrix`},
+		{"a.npz", archive(t, zip.Store, member{"a", good}, member{"b", good}),
+			`holds the arrays [a b], want one, or one called "features", or a scipy CSR matrix`},
 		{"a.npz", archive(t, zip.Store, member{"a", good}, member{"a", good}), `holds the array "a" twice`},
 		{"a.npz", archive(t, zip.Store), `holds the arrays [], want one`},
-		{"a.npz", archive(t, zip.Deflate, member{"a", arrayFile("<f4", true, "(2, 2)", float32(1), float32(2), float32(3), float32(4))}), "is in Fortran order within an archive"},
+		{"a.npz", archive(t, zip.Deflate,
+			member{"a", arrayFile("<f4", true, "(2, 2)", float32(1), float32(2), float32(3), float32(4))}),
+			"is in Fortran order within an archive"},
 		{"a.npz", inflated(t, bomb), "compressed bytes cannot give"},
 	} {
 		path := write(t, c.name, c.content)
@@ -355,7 +374,8 @@ func FuzzOpen(f *testing.F) {
 				break
 			}
 		}
-		if limit := int64(len(content)+1) * maxInflation; values > limit && !bytes.Contains(content, []byte("indptr")) { // which has zeros
+		// which has zeros
+		if limit := int64(len(content)+1) * maxInflation; values > limit && !bytes.Contains(content, []byte("indptr")) {
 			t.Errorf("got %d values of a file of %d bytes", values, len(content))
 		}
 		if err := r.Close(); err != nil {

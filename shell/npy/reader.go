@@ -31,8 +31,8 @@ type Reader struct {
 	file   *stream.File
 }
 
-// Open opens an .npz file, by its name, or else an .npy file, and checks all that can be checked before reading its values. Of an .npz with several
-// arrays that are not a CSR matrix it takes the one of the given name.
+// Open opens an .npz file, by its name, or else an .npy file, and checks all that can be checked before reading its
+// values. Of an .npz with several arrays that are not a CSR matrix it takes the one of the given name.
 func Open(ctx context.Context, path, name string) (*Reader, error) {
 	f, size, err := openFile(ctx, path)
 	if err != nil {

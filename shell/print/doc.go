@@ -12,6 +12,6 @@
 // are null. Answers are written while they are found.
 //
 // Parquet is in columns, for programs. Texts are UTF-8, and numbers are 64-bit integers or floats. What a store has no
-// value for is null. A column whose values are of several kinds is text. Rows are written in groups of a few MiB, so that
-// an answer of any length takes little memory. The bytes do not depend on the budget.
+// value for is null. A column whose values are of several kinds is text. Rows are written in groups of a few MiB, so
+// that an answer of any length takes little memory. The bytes do not depend on the budget.
 package print

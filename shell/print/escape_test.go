@@ -46,7 +46,8 @@ func TestTerminalsAreShownEscapes(t *testing.T) {
 
 func TestEscape(t *testing.T) {
 	text := hostileText + "\n\tü東🙂\xe6"
-	if want := `a\x1b[2J\x1b]0;t\a\r\u009b31m\u202eb東` + "\u200d" + `\xff` + "\n\tü東🙂" + `\xe6`; escape(text, "\n\t") != want {
+	if want := `a\x1b[2J\x1b]0;t\a\r\u009b31m\u202eb東` + "\u200d" + `\xff` + "\n\tü東🙂" +
+		`\xe6`; escape(text, "\n\t") != want {
 		t.Errorf("got %q, want %q", escape(text, "\n\t"), want)
 	}
 }

@@ -66,7 +66,8 @@ func OfFile(path string) (f Format, ok bool) {
 // Check refuses a terminal as the place of a Parquet file. Commands call it before they begin.
 func (f Format) Check(on *Screen) error {
 	if f == FormatParquet && on.Terminal {
-		return errors.New("--format parquet is for programs, and standard output is a terminal: redirect it to a file or a pipe, or take another format")
+		return errors.New("--format parquet is for programs, and standard output is a terminal: redirect it to a file or " +
+			"a pipe, or take another format")
 	}
 	return nil
 }

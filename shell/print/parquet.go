@@ -63,7 +63,8 @@ func newParquetSink(w io.Writer, columns []query.ColumnInfo) (*parquetSink, erro
 	names := make(map[string]bool, len(columns))
 	for _, c := range columns {
 		if names[c.Name] {
-			return nil, fmt.Errorf("two columns are called %s, which Parquet has no room for: want another name or another format", strconv.Quote(c.Name))
+			return nil, fmt.Errorf("two columns are called %s, which Parquet has no room for: want another name or another "+
+				"format", strconv.Quote(c.Name))
 		}
 		names[c.Name] = true
 		root.fields = append(root.fields, parquetField{Node: parquet.Optional(parquetNode(c)), name: c.Name})

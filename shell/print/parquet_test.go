@@ -17,13 +17,16 @@ import (
 
 var (
 	kinds = []query.ColumnInfo{
-		{Name: "id", Kind: kv.KindInt}, {Name: "text", Kind: kv.KindString}, {Name: "label", Kind: kv.KindClass}, {Name: "score", Kind: kv.KindSingle},
+		{Name: "id", Kind: kv.KindInt}, {Name: "text", Kind: kv.KindString}, {Name: "label",
+			Kind: kv.KindClass}, {Name: "score", Kind: kv.KindSingle},
 		{Name: "weight", Kind: kv.KindFloat}, {Name: "old", Kind: kv.KindBool}, {Name: "any", Kind: kv.KindNull},
 	}
 	kindRows = [][]kv.Value{
-		{kv.ValueOf("-7"), kv.ValueOf("東\n"), kv.ValueOf("B"), kv.ValueOf(0.5), kv.ValueOf(1e300), kv.ValueOf(true), kv.ValueOf(0.25)},
+		{kv.ValueOf("-7"), kv.ValueOf("東\n"), kv.ValueOf("B"), kv.ValueOf(0.5), kv.ValueOf(1e300), kv.ValueOf(true),
+			kv.ValueOf(0.25)},
 		{{}, {}, {}, {}, {}, {}, {}},
-		{kv.ValueOf(1 << 60), kv.ValueOf("bad \xff"), kv.ValueOf("A"), kv.ValueOf(1.0), kv.ValueOf(3), kv.ValueOf(false), kv.ValueOf("x")},
+		{kv.ValueOf(1 << 60), kv.ValueOf("bad \xff"), kv.ValueOf("A"), kv.ValueOf(1.0), kv.ValueOf(3), kv.ValueOf(false),
+			kv.ValueOf("x")},
 	}
 	wantRows = [][]any{
 		{int64(-7), "東\n", "B", 0.5, 1e300, true, "0.25"},
@@ -141,11 +144,13 @@ func TestPartsAreNotTakenForTheWhole(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	twice := []query.ColumnInfo{{Name: "id"}, {Name: "id", Kind: kv.KindFloat}}
-	if _, err := Render(io.Discard, query.NewTable(twice, nil), FormatParquet); err == nil || !strings.Contains(err.Error(), `called "id"`) {
+	if _, err := Render(io.Discard, query.NewTable(twice, nil), FormatParquet); err == nil ||
+		!strings.Contains(err.Error(), `called "id"`) {
 		t.Errorf("two columns of one name: got error %v", err)
 	}
 	wrong := query.NewTable([]query.ColumnInfo{{Name: "n", Kind: kv.KindInt}}, [][]kv.Value{{kv.ValueOf("7a")}})
-	if _, err := Render(io.Discard, wrong, FormatParquet); err == nil || err.Error() != `column n: got string "7a", want int` {
+	if _, err := Render(io.Discard, wrong, FormatParquet); err == nil ||
+		err.Error() != `column n: got string "7a", want int` {
 		t.Errorf("a text among integers: got error %v", err)
 	}
 	if err := FormatParquet.Check(&Screen{Terminal: true}); err == nil {
@@ -166,7 +171,8 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestParquetChunks(t *testing.T) {
-	for _, c := range []struct{ rows, columns, want int64 }{{0, 5, 0}, {1, 5, 5}, {groupBytes / cellBytes, 1, 1}, {groupBytes/cellBytes + 1, 1, 2}, {10, 1 << 40, 10 << 40}} {
+	for _, c := range []struct{ rows, columns, want int64 }{{0, 5, 0}, {1, 5, 5}, {groupBytes / cellBytes, 1, 1},
+		{groupBytes/cellBytes + 1, 1, 2}, {10, 1 << 40, 10 << 40}} {
 		if got := ParquetChunks(c.rows, c.columns); got != c.want {
 			t.Errorf("ParquetChunks(%d, %d): got %d, want %d", c.rows, c.columns, got, c.want)
 		}

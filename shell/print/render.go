@@ -22,8 +22,8 @@ func Render(w io.Writer, r *query.Result, f Format) (rows int64, err error) {
 // blockBytes is about how much text is written at a time.
 const blockBytes = 1 << 16
 
-// RenderOn is Render for a Screen. If an answer fails half way, a Parquet file lacks the footer, so that no reader takes
-// the part for the whole.
+// RenderOn is Render for a Screen. If an answer fails half way, a Parquet file lacks the footer, so that no reader
+// takes the part for the whole.
 func RenderOn(w io.Writer, r *query.Result, f Format, on *Screen) (rows int64, err error) {
 	if f == FormatParquet {
 		return writeParquet(w, r)
@@ -98,7 +98,8 @@ func newPrinter(out *bytes.Buffer, r *query.Result, f Format, on *Screen) (print
 		p.line(names)
 		return p, nil
 	case FormatJSON, FormatJSONL:
-		p := &jsonPrinter{out: out, texts: json.NewEncoder(out), columns: r.Columns(), Layout: r.Layout, array: f == FormatJSON && !r.Record}
+		p := &jsonPrinter{out: out, texts: json.NewEncoder(out), columns: r.Columns(), Layout: r.Layout,
+			array: f == FormatJSON && !r.Record}
 		p.texts.SetEscapeHTML(false)
 		return p, nil
 	default:

@@ -21,7 +21,8 @@ import (
 var renderSamples = map[string]func() *query.Result{
 	"scores": func() *query.Result {
 		return query.NewTable(
-			[]query.ColumnInfo{{Name: "id", Kind: kv.KindInt}, {Name: "label", Kind: kv.KindClass}, {Name: "score", Kind: kv.KindSingle}},
+			[]query.ColumnInfo{{Name: "id", Kind: kv.KindInt}, {Name: "label", Kind: kv.KindClass},
+				{Name: "score", Kind: kv.KindSingle}},
 			[][]kv.Value{
 				{kv.ValueOf(7), kv.ValueOf("Theory"), kv.ValueOf(float64(float32(0.97123456)))},
 				{kv.ValueOf(1042), kv.ValueOf("Neural_Networks"), kv.ValueOf(float64(float32(0.5)))},
@@ -30,7 +31,8 @@ var renderSamples = map[string]func() *query.Result{
 	},
 	"wide": func() *query.Result {
 		return query.NewTable(
-			[]query.ColumnInfo{{Name: "id", Kind: kv.KindString}, {Name: "名前", Kind: kv.KindString}, {Name: "n", Kind: kv.KindInt}},
+			[]query.ColumnInfo{{Name: "id", Kind: kv.KindString}, {Name: "名前", Kind: kv.KindString},
+				{Name: "n", Kind: kv.KindInt}},
 			[][]kv.Value{
 				{kv.ValueOf("a"), kv.ValueOf("東京"), kv.ValueOf(1)},
 				{kv.ValueOf("e\u0301te\u0301"), kv.ValueOf("naïve"), kv.ValueOf(20)},
@@ -53,7 +55,8 @@ var renderSamples = map[string]func() *query.Result{
 		return query.NewTable([]query.ColumnInfo{{Name: "id", Kind: kv.KindString}, {Name: "score", Kind: kv.KindFloat}}, nil)
 	},
 	"record": func() *query.Result {
-		r := query.NewTable([]query.ColumnInfo{{Name: "id", Kind: kv.KindString}, {Name: "degree", Kind: kv.KindInt}, {Name: "planted", Kind: kv.KindBool}, {Name: "score", Kind: kv.KindFloat}},
+		r := query.NewTable([]query.ColumnInfo{{Name: "id", Kind: kv.KindString}, {Name: "degree", Kind: kv.KindInt},
+			{Name: "planted", Kind: kv.KindBool}, {Name: "score", Kind: kv.KindFloat}},
 			[][]kv.Value{{kv.ValueOf("p1"), kv.ValueOf(3), kv.ValueOf(true), {}}})
 		r.Record = true
 		return r
@@ -62,22 +65,27 @@ var renderSamples = map[string]func() *query.Result{
 		r := query.NewTable([]query.ColumnInfo{{Name: "section", Kind: kv.KindString}, {Name: "value", Kind: kv.KindNull}},
 			[][]kv.Value{{kv.ValueOf("x"), kv.ValueOf(1)}, {kv.ValueOf("y"), kv.ValueOf("z")}})
 		r.Sections = []query.Section{
-			{Key: "first", Title: "First", Columns: []query.ColumnInfo{{Name: "n", Kind: kv.KindInt}}, Rows: [][]kv.Value{{kv.ValueOf(1)}}},
-			{Key: "second", Title: "Second", Columns: []query.ColumnInfo{{Name: "s", Kind: kv.KindString}}, Rows: [][]kv.Value{{kv.ValueOf("z")}}},
+			{Key: "first", Title: "First", Columns: []query.ColumnInfo{{Name: "n", Kind: kv.KindInt}},
+				Rows: [][]kv.Value{{kv.ValueOf(1)}}},
+			{Key: "second", Title: "Second", Columns: []query.ColumnInfo{{Name: "s", Kind: kv.KindString}},
+				Rows: [][]kv.Value{{kv.ValueOf("z")}}},
 			{Key: "third", Columns: []query.ColumnInfo{{Name: "id", Kind: kv.KindInt}, {Name: "null", Kind: kv.KindString}},
 				Rows: [][]kv.Value{{kv.ValueOf(7), {}}}, Record: true,
-				Reading: &query.Section{Title: "Third", Columns: []query.ColumnInfo{{Name: "n", Kind: kv.KindInt}}, Rows: [][]kv.Value{{kv.ValueOf(8)}}}},
+				Reading: &query.Section{Title: "Third", Columns: []query.ColumnInfo{{Name: "n", Kind: kv.KindInt}},
+					Rows: [][]kv.Value{{kv.ValueOf(8)}}}},
 		}
 		return r
 	},
 	"lists": func() *query.Result {
-		r := query.NewTable([]query.ColumnInfo{{Name: "n", Kind: kv.KindInt}, {Name: "none", Kind: kv.KindString}, {Name: "two", Kind: kv.KindString}},
+		r := query.NewTable([]query.ColumnInfo{{Name: "n", Kind: kv.KindInt}, {Name: "none", Kind: kv.KindString},
+			{Name: "two", Kind: kv.KindString}},
 			[][]kv.Value{{kv.ValueOf(1), kv.ValueOf(""), kv.ValueOf("a, 'b c'")}})
 		r.Record, r.Lists = true, map[string][]string{"none": {}, "two": {"a", "b c"}}
 		return r
 	},
 	"bare": func() *query.Result {
-		r := query.NewTable([]query.ColumnInfo{{Name: "plan", Kind: kv.KindString}}, [][]kv.Value{{kv.ValueOf("index scan\n  filter")}})
+		r := query.NewTable([]query.ColumnInfo{{Name: "plan", Kind: kv.KindString}},
+			[][]kv.Value{{kv.ValueOf("index scan\n  filter")}})
 		r.Bare = true
 		return r
 	},

@@ -12,10 +12,12 @@ import (
 // A table on a screen is as wide as that where it can be, its ids and numbers are whole, and its values are cut between
 // characters.
 func TestTablesFitTheScreen(t *testing.T) {
-	columns := []query.ColumnInfo{{Name: "id", Kind: kv.KindString}, {Name: "label", Kind: kv.KindClass}, {Name: "title", Kind: kv.KindString}, {Name: "score", Kind: kv.KindFloat}}
+	columns := []query.ColumnInfo{{Name: "id", Kind: kv.KindString}, {Name: "label", Kind: kv.KindClass},
+		{Name: "title", Kind: kv.KindString}, {Name: "score", Kind: kv.KindFloat}}
 	long := strings.Repeat("東京 e\u0301te\u0301 ", 20)
 	rows := [][]kv.Value{
-		{kv.ValueOf("a-rather-long-identifier"), kv.ValueOf("Reinforcement Learning"), kv.ValueOf(long), kv.ValueOf(0.123456)},
+		{kv.ValueOf("a-rather-long-identifier"), kv.ValueOf("Reinforcement Learning"), kv.ValueOf(long),
+			kv.ValueOf(0.123456)},
 		{kv.ValueOf("b"), kv.ValueOf("Theory"), kv.ValueOf("short"), {}},
 	}
 	print := func(on *Screen) []string {

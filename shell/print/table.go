@@ -174,6 +174,7 @@ func (p *markdownPrinter) row(values []kv.Value) {
 
 func (p *markdownPrinter) end() {}
 
-var markdownEscapes = strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", "*", `\*`, "`", "\\`", "\r\n", "<br>", "\n", "<br>")
+var markdownEscapes = strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", "*", `\*`, "`", "\\`", "\r\n", "<br>",
+	"\n", "<br>")
 
 func escapeMarkdown(s string) string { return EscapeControls(markdownEscapes.Replace(s)) }

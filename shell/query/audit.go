@@ -69,7 +69,8 @@ func (q *query) auditTable(ctx context.Context, tx *kv.Tx) (*Result, error) {
 		{"rate", kv.KindFloat}, {"low", kv.KindFloat}, {"high", kv.KindFloat},
 	}
 	row := func(class kv.Value, right, wrong int, rate, low, high float64) []kv.Value {
-		return []kv.Value{class, kv.ValueOf(int64(right)), kv.ValueOf(int64(wrong)), kv.ValueOf(rate), kv.ValueOf(low), kv.ValueOf(high)}
+		return []kv.Value{class, kv.ValueOf(int64(right)), kv.ValueOf(int64(wrong)), kv.ValueOf(rate), kv.ValueOf(low),
+			kv.ValueOf(high)}
 	}
 	var rows [][]kv.Value
 	if a.Look > 0 {

@@ -108,7 +108,8 @@ func (p *parser) value(of name, or ...string) literal {
 	case at.is("null"):
 		panic(&ParseError{Pos: at.pos, Msg: fmt.Sprintf("got null, want a value (write %s is null)", of)})
 	case p.atProperty():
-		panic(&ParseError{Pos: at.pos, Msg: fmt.Sprintf("got %s, want a value (text takes single quotes: %s)", at, Quote(at.text))})
+		panic(&ParseError{Pos: at.pos,
+			Msg: fmt.Sprintf("got %s, want a value (text takes single quotes: %s)", at, Quote(at.text))})
 	case !p.atConstant(tokenString, tokenNumber):
 		p.fail(append([]string{"a value"}, or...)...)
 	}

@@ -23,7 +23,8 @@ type target struct {
 
 // targets reads nodes as they are shown.
 func (q *query) targets(ctx context.Context, nodes nodeSequence) (iter.Seq2[target, error], error) {
-	columns := []string{"id", cleaner.ScoreColumn, kv.LabelColumn, cleaner.SuggestedColumn, decide.Column, cleaner.RunColumn, decide.DisputedColumn}
+	columns := []string{"id", cleaner.ScoreColumn, kv.LabelColumn, cleaner.SuggestedColumn, decide.Column,
+		cleaner.RunColumn, decide.DisputedColumn}
 	f, err := q.fetcher(columns)
 	if err != nil {
 		return nil, err
@@ -45,7 +46,8 @@ func (q *query) targets(ctx context.Context, nodes nodeSequence) (iter.Seq2[targ
 			}
 			t := target{node: read[0], id: values[0].String(), score: values[1]}
 			read = read[1:]
-			t.shown = decide.View{Label: values[2].Str(), Suggestion: values[3].Str(), Run: values[5].Int(), Disputed: values[6].Bool()}
+			t.shown = decide.View{Label: values[2].Str(), Suggestion: values[3].Str(), Run: values[5].Int(),
+				Disputed: values[6].Bool()}
 			if t.shown.Decision, err = decide.ParseColumn(values[4]); err != nil {
 				err = fmt.Errorf("node %s: %w", t.id, err)
 			}
@@ -114,7 +116,8 @@ func (q *query) confirm(ctx context.Context, kind decide.Kind, class string, tar
 		if nodes++; nodes <= maxShown {
 			lines = append(lines, "  "+t.text(kind, class))
 		}
-		fmt.Fprintf(sum, "%d %q %q %d %t %d\n", t.node, t.shown.Label, t.shown.Suggestion, t.shown.Decision, t.shown.Disputed, t.shown.Run)
+		fmt.Fprintf(sum, "%d %q %q %d %t %d\n", t.node, t.shown.Label, t.shown.Suggestion, t.shown.Decision, t.shown.Disputed,
+			t.shown.Run)
 	}
 	if nodes == 0 {
 		return nil

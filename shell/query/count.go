@@ -134,7 +134,8 @@ func (q *query) tally(t name, g *grouping) (tallyOf, error) {
 	}
 	of := tallyOf{function: t.function, column: column}
 	if of.sums() && !slices.Contains([]kv.Kind{kv.KindInt, kv.KindFloat, kv.KindSingle}, column.Kind) {
-		return of, &ResolveError{Pos: t.of.pos, Msg: fmt.Sprintf("%s is no number: %s wants one, min and max take any property", t.of, t.function)}
+		return of, &ResolveError{Pos: t.of.pos,
+			Msg: fmt.Sprintf("%s is no number: %s wants one, min and max take any property", t.of, t.function)}
 	}
 	if of.value = slices.Index(g.read, column.Name); of.value < 0 {
 		of.value = len(g.read)

@@ -109,7 +109,8 @@ func (q *query) decideOptions(why *literal) (decide.Options, error) {
 			return opt, err
 		}
 		if value.Kind() != kv.KindString {
-			return opt, &ResolveError{Pos: why.pos, Msg: fmt.Sprintf("got %s for %s, want a reason in single quotes", describe(value), why)}
+			return opt, &ResolveError{Pos: why.pos,
+				Msg: fmt.Sprintf("got %s for %s, want a reason in single quotes", describe(value), why)}
 		}
 		opt.Why = value.Str()
 	}

@@ -17,10 +17,14 @@ import (
 // TestDecisionsAreOnWhatWasConfirmed changes the store between the question and the answer.
 func TestDecisionsAreOnWhatWasConfirmed(t *testing.T) {
 	for name, test := range map[string]struct{ statement, meanwhile, column, value, says string }{
-		"suggestion": {statement: "accept where label = 'Systems'", column: "suggested", value: "Systems", says: "s3 has changed since it was shown: the suggestion was Theory, is Systems"},
-		"label":      {statement: "reject where label = 'Systems'", column: "label", value: "Theory", says: "s3 has changed since it was shown: the label was Systems, is Theory"},
-		"decision":   {statement: "unlabel all where label = 'Systems'", meanwhile: "reject s3", says: "s3 has changed since it was shown: the decision was none, is reject"},
-		"by id":      {statement: "relabel 'Neural Nets' where score > 0", meanwhile: "relabel s3 'Theory'", says: "s3 has changed since it was shown: the label was Systems, is Theory"},
+		"suggestion": {statement: "accept where label = 'Systems'", column: "suggested", value: "Systems",
+			says: "s3 has changed since it was shown: the suggestion was Theory, is Systems"},
+		"label": {statement: "reject where label = 'Systems'", column: "label", value: "Theory",
+			says: "s3 has changed since it was shown: the label was Systems, is Theory"},
+		"decision": {statement: "unlabel all where label = 'Systems'", meanwhile: "reject s3",
+			says: "s3 has changed since it was shown: the decision was none, is reject"},
+		"by id": {statement: "relabel 'Neural Nets' where score > 0", meanwhile: "relabel s3 'Theory'",
+			says: "s3 has changed since it was shown: the label was Systems, is Theory"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := papers.Cleaned(t)
@@ -40,7 +44,8 @@ func TestDecisionsAreOnWhatWasConfirmed(t *testing.T) {
 				})
 			}}
 			_, err := answered(t.Context(), store, opt, test.statement)
-			if !errors.Is(err, decide.ErrChanged) || !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), "nothing is decided") {
+			if !errors.Is(err, decide.ErrChanged) || !strings.Contains(err.Error(), test.says) ||
+				!strings.Contains(err.Error(), "nothing is decided") {
 				t.Errorf("got error %v, want one that says %q", err, test.says)
 			}
 			if got := len(strings.Fields(collect(t, store, "history"))); got != entries {
@@ -56,7 +61,8 @@ func TestResultsOfExecHoldNoSnapshot(t *testing.T) {
 	store := papers.Cleaned(t)
 	var results []*Result
 	statements := []string{
-		"accept p4", "reject p5", "relabel s3 'Theory'", "unlabel p1", "unsure all where label = 'Systems'", "create index on year",
+		"accept p4", "reject p5", "relabel s3 'Theory'", "unlabel p1", "unsure all where label = 'Systems'",
+		"create index on year",
 	}
 	for _, text := range statements {
 		if _, err := Exec(t.Context(), store, Options{}, text); err != nil {

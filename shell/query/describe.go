@@ -42,7 +42,8 @@ func (q *query) describeNodes(ctx context.Context, s *Statement) (*Result, error
 
 // heldNames are the properties that the store holds, the built-in ones first.
 func (q *query) heldNames() []string {
-	names := slices.DeleteFunc(slices.Clone(cleaner.ReservedNames), func(name string) bool { _, stored := q.tx.Column(name); return !stored })
+	names := slices.DeleteFunc(slices.Clone(cleaner.ReservedNames),
+		func(name string) bool { _, stored := q.tx.Column(name); return !stored })
 	return append(names, UserColumns(q.tx)...)
 }
 

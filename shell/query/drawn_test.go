@@ -94,7 +94,8 @@ func (s *drawnStore) share(row map[string]kv.Value, label kv.Value, hops int) kv
 }
 
 var drawnTexts = []string{
-	"", "a", "A", "it's", "100%", "under_score", `back\slash`, "two words", "数学", "-- no comment", "a;b", `"quoted"`, "line\nbreak",
+	"", "a", "A", "it's", "100%", "under_score", `back\slash`, "two words", "数学", "-- no comment", "a;b", `"quoted"`,
+	"line\nbreak",
 	strings.Repeat("long", 40), strings.Repeat("long", 40) + "er",
 }
 
@@ -258,7 +259,8 @@ func (s *drawnStore) change(t *testing.T, r *rand.Rand) {
 	for _, who := range []string{"ann", "bob", "cy"} {
 		var asked []decide.Request
 		for _, v := range r.Perm(len(s.rows))[:r.IntN(1+len(s.rows)/4)] {
-			request := decide.Request{Node: kv.NodeID(v), Kind: []decide.Kind{decide.Accept, decide.Unsure, decide.Relabel}[r.IntN(3)]}
+			request := decide.Request{Node: kv.NodeID(v),
+				Kind: []decide.Kind{decide.Accept, decide.Unsure, decide.Relabel}[r.IntN(3)]}
 			if request.Kind == decide.Relabel {
 				request.To = s.classes[r.IntN(len(s.classes))]
 			}

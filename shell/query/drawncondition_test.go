@@ -24,8 +24,9 @@ func (c condition) suspects(row map[string]kv.Value) bool {
 	has := func(name string) bool { return slices.Contains(c.has, name) }
 	score, label, suggested := row["score"], row["label"], row["suggested"]
 	isScored := !score.IsNull() && !label.IsNull() && !suggested.IsNull() && label != suggested
-	return c.of(row) == 1 && (isScored && (has("score") || score.Float() > 0.97) && (has("decision") || row["decision"].IsNull()) ||
-		has("disputed") && !row["disputed"].IsNull() || has("decided_by") && !row["decided_by"].IsNull())
+	return c.of(row) == 1 &&
+		(isScored && (has("score") || score.Float() > 0.97) && (has("decision") || row["decision"].IsNull()) ||
+			has("disputed") && !row["disputed"].IsNull() || has("decided_by") && !row["decided_by"].IsNull())
 }
 
 // drawCondition draws a condition of a depth. Of its constants some are parameters, numbered from first.
@@ -35,7 +36,8 @@ func (s *drawnStore) drawCondition(r *rand.Rand, depth, first int) condition {
 	}
 	a := s.drawCondition(r, depth-1, first)
 	if r.IntN(4) == 0 {
-		return condition{"NOT (" + a.text + ")", func(row map[string]kv.Value) float64 { return 1 - a.of(row) }, a.args, a.has}
+		return condition{"NOT (" + a.text + ")", func(row map[string]kv.Value) float64 { return 1 - a.of(row) },
+			a.args, a.has}
 	}
 	b := s.drawCondition(r, depth-1, first+len(a.args))
 	joined := condition{

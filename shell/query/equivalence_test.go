@@ -292,7 +292,8 @@ func totalOf(rows []map[string]kv.Value, function, name string, kind kv.Kind) (t
 		}
 		count++
 		switch {
-		case function == "min" && (total.IsNull() || plainCompare(value, total) < 0), function == "max" && (total.IsNull() || plainCompare(value, total) > 0):
+		case function == "min" && (total.IsNull() || plainCompare(value, total) < 0), function == "max" &&
+			(total.IsNull() || plainCompare(value, total) > 0):
 			total = value
 		case value.Kind() == kv.KindInt:
 			sum.Add(sum, new(big.Rat).SetInt64(value.Int()))

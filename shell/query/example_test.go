@@ -57,7 +57,8 @@ func ExampleExec() {
 			return true, nil
 		},
 	}
-	made, err := query.Exec(context.Background(), store, opt, "relabel 'Systems' all where degree = $1 because 'seen on the plot'", 2)
+	made, err := query.Exec(context.Background(), store, opt, "relabel 'Systems' all where degree = $1 because 'seen "+
+		"on the plot'", 2)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -89,7 +90,8 @@ func loadPapers(dir string) (*kv.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, n := range []kv.Node{{ID: "hub", Label: "Theory"}, {ID: "leaf", Label: "Theory"}, {ID: "other", Label: "Systems"}} {
+	for _, n := range []kv.Node{{ID: "hub", Label: "Theory"}, {ID: "leaf", Label: "Theory"},
+		{ID: "other", Label: "Systems"}} {
 		if err := load.AddNode(n); err != nil {
 			return nil, err
 		}

@@ -48,7 +48,8 @@ func nodeFields(e *cleaner.Explanation, integerIDs bool) []field {
 }
 
 func hopRow(h cleaner.HopVote) []kv.Value {
-	return []kv.Value{kv.ValueOf(int64(h.Hop)), kv.ValueOf(h.Class), kv.ValueOf(h.Nodes), kv.ValueOf(h.Labels), kv.ValueOf(h.Predictions)}
+	return []kv.Value{kv.ValueOf(int64(h.Hop)), kv.ValueOf(h.Class), kv.ValueOf(h.Nodes), kv.ValueOf(h.Labels),
+		kv.ValueOf(h.Predictions)}
 }
 
 // explanationSections lays an explanation out.
@@ -73,7 +74,8 @@ func explanationSections(e *cleaner.Explanation, integerIDs bool) []Section {
 			Reading: &reading},
 		shareSection("predictions", "Predicted classes", "probability", e.TopClasses),
 		featureSection(e),
-		{Key: "neighbors", Title: "Labels of the neighbours", Columns: []ColumnInfo{{"class", kv.KindString}, {"count", kv.KindInt}, {"share", kv.KindFloat}},
+		{Key: "neighbors", Title: "Labels of the neighbours",
+			Columns: []ColumnInfo{{"class", kv.KindString}, {"count", kv.KindInt}, {"share", kv.KindFloat}},
 			Rows: rowsFrom(e.Votes, func(c cleaner.ClassShare) []kv.Value {
 				return []kv.Value{kv.ValueOf(c.Class), kv.ValueOf(c.Count), kv.ValueOf(c.Share)}
 			})},
@@ -81,9 +83,11 @@ func explanationSections(e *cleaner.Explanation, integerIDs bool) []Section {
 		voiceSection(e, true, integerIDs),
 		voiceSection(e, false, integerIDs),
 		shareSection("counterfactual", "Score, had the label been", "score", e.Counterfactual),
-		{Key: "history", Title: "History", Columns: textColumns("time", "decision", "from", "to", "who", "why"), Rows: rowsFrom(e.History, func(d decide.Decision) []kv.Value {
-			return []kv.Value{kv.ValueOf(timeText(d.Time)), kv.ValueOf(d.Action()), text(d.From), text(d.To), text(d.Who), text(d.Why)}
-		})},
+		{Key: "history", Title: "History", Columns: textColumns("time", "decision", "from", "to", "who", "why"),
+			Rows: rowsFrom(e.History, func(d decide.Decision) []kv.Value {
+				return []kv.Value{kv.ValueOf(timeText(d.Time)), kv.ValueOf(d.Action()), text(d.From), text(d.To), text(d.Who),
+					text(d.Why)}
+			})},
 	}
 }
 
@@ -134,7 +138,8 @@ func voiceSection(e *cleaner.Explanation, isFor, integerIDs bool) Section {
 	}
 	return Section{Key: key, Title: "Neighbours that speak most " + side + " the label", Columns: []ColumnInfo{
 		{"id", idKind(integerIDs)}, {"label", kv.KindString}, {"predicted", kv.KindString},
-		{"confidence", kv.KindSingle}, {"of_given", kv.KindSingle}, {"score", kv.KindSingle}, {"weight", kv.KindFloat}, {side, kv.KindFloat},
+		{"confidence", kv.KindSingle}, {"of_given", kv.KindSingle}, {"score", kv.KindSingle}, {"weight", kv.KindFloat}, {side,
+			kv.KindFloat},
 	}, Rows: rowsFrom(voices, func(v cleaner.Voice) []kv.Value {
 		strength := v.Against
 		if isFor {

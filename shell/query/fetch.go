@@ -64,7 +64,8 @@ func NewFetcher(tx *kv.Tx, names []string, workers int) (*Fetcher, error) {
 // fetcher returns a Fetcher of properties, stored or computed.
 func (q *query) fetcher(names []string) (*Fetcher, error) {
 	f := &Fetcher{
-		tx: q.tx, names: names, computed: q.computed, workers: q.Workers, readers: make([]*rowReader, parallel.Workers(q.Workers)),
+		tx: q.tx, names: names, computed: q.computed, workers: q.Workers, readers: make([]*rowReader,
+			parallel.Workers(q.Workers)),
 		memory: cmp.Or(q.MemoryBudget, defaultBatchBytes),
 	}
 	_, err := f.reader(0)
@@ -255,7 +256,9 @@ func (f *Fetcher) willRead(nodes iter.Seq[kv.NodeID]) {
 }
 
 // fetchIDs puts ids into the rows of nodes, which are visited by position.
-func (f *Fetcher) fetchIDs(ctx context.Context, nodes []kv.NodeID, rows [][]kv.Value, idColumn int, visits []visit) error {
+func (f *Fetcher) fetchIDs(
+	ctx context.Context, nodes []kv.NodeID, rows [][]kv.Value, idColumn int, visits []visit,
+) error {
 	removed, err := f.tx.Removed() // whose id is null
 	if err != nil {
 		return err

@@ -36,7 +36,8 @@ func TestBatchesFitMemory(t *testing.T) {
 				given++
 			}
 			if given != n || most > c.most || c.memory > 16<<20 && most <= lastBatch {
-				t.Errorf("%d bytes: got %d rows in batches of up to %d, want %d rows in batches of up to %d", c.memory, given, most, n, c.most)
+				t.Errorf("%d bytes: got %d rows in batches of up to %d, want %d rows in batches of up to %d", c.memory, given,
+					most, n, c.most)
 			}
 		}
 		return nil

@@ -30,8 +30,10 @@ var fuzzedTexts = []string{
 	"nodes where scroe > 1", "suspects where score is not null and confidence != 0.5 return score", "history p1",
 	"nodes where label != suggested and weight < degree",
 	"suspects sample 2 seed 3 order by id", "nodes limit 1 sample 9", "undo",
-	"nodes where label != suggested and share(label, 1) < 0.2 order by share(suggested, 2) desc, id return id, share('Theory')",
-	"count nodes where share(label) is not null group by share(label) return avg(share($1, $2)), max(degree) order by max(degree) desc",
+	"nodes where label != suggested and share(label, 1) < 0.2 order by share(suggested, 2) desc, id return id, " +
+		"share('Theory')",
+	"count nodes where share(label) is not null group by share(label) return avg(share($1, $2)), max(degree) order by " +
+		"max(degree) desc",
 	"plan nodes where share(label) = 1 limit 3", "neighbors p1 where share(label) > score return id, share(label, 2)",
 	"nodes where share = 1",
 	"relabel p1 'Systems'", "create index on year", "drop index on score",

@@ -286,7 +286,8 @@ func (t *tally) result(of tallyOf) (kv.Value, error) {
 	}
 	n, fits := t.sum.integer()
 	if !fits {
-		return kv.Value{}, fmt.Errorf("sum(%s) is beyond the range of an integer: ask for avg(%[1]s) and the count", QuoteName(of.column.Name))
+		return kv.Value{}, fmt.Errorf("sum(%s) is beyond the range of an integer: ask for avg(%[1]s) and the count",
+			QuoteName(of.column.Name))
 	}
 	return kv.ValueOf(n), nil
 }

@@ -18,14 +18,17 @@ func TestGroupsFitMemory(t *testing.T) {
 	store := papers.Cleaned(t)
 	for _, by := range []string{
 		"id", "label", "\"old style\"", "weight", "degree", "split, \"old style\", year",
-		"label return min(title), max(title), avg(score), sum(year), sum(weight), avg(degree)", "split, label return max(score) order by max(score) desc, split limit 3",
+		"label return min(title), max(title), avg(score), sum(year), sum(weight), avg(degree)",
+		"split, label return max(score) order by max(score) desc, split limit 3",
 	} {
 		statement := "count nodes group by " + by
 		want := must.Get(answered(t.Context(), store, Options{Workers: 1}, statement))(t)
-		if got, err := answered(t.Context(), store, Options{Workers: 4}, statement); err != nil || !reflect.DeepEqual(got, want) {
+		if got, err := answered(t.Context(), store, Options{Workers: 4}, statement); err != nil ||
+			!reflect.DeepEqual(got, want) {
 			t.Errorf("%s with 4 workers: got\n%v, %v, want\n%v", statement, got, err, want)
 		}
-		if _, err := answered(t.Context(), store, Options{MemoryBudget: 1}, statement); err == nil || !strings.Contains(err.Error(), "or give more --memory") {
+		if _, err := answered(t.Context(), store, Options{MemoryBudget: 1}, statement); err == nil ||
+			!strings.Contains(err.Error(), "or give more --memory") {
 			t.Errorf("%s in a byte: got %v", statement, err)
 		}
 	}
@@ -35,8 +38,10 @@ func TestGroupsFitMemory(t *testing.T) {
 func TestGroupKeys(t *testing.T) {
 	keys := map[string]string{}
 	for _, row := range [][]kv.Value{
-		{kv.ValueOf("a"), kv.ValueOf("bc")}, {kv.ValueOf("ab"), kv.ValueOf("c")}, {kv.ValueOf("abc"), kv.ValueOf("")}, {kv.ValueOf("abc"), {}},
-		{{}, kv.ValueOf("abc")}, {kv.ValueOf("a\x00"), kv.ValueOf("")}, {kv.ValueOf(1), kv.ValueOf(1.0)}, {kv.ValueOf(true), kv.ValueOf(0.0)},
+		{kv.ValueOf("a"), kv.ValueOf("bc")}, {kv.ValueOf("ab"), kv.ValueOf("c")}, {kv.ValueOf("abc"),
+			kv.ValueOf("")}, {kv.ValueOf("abc"), {}},
+		{{}, kv.ValueOf("abc")}, {kv.ValueOf("a\x00"), kv.ValueOf("")}, {kv.ValueOf(1), kv.ValueOf(1.0)}, {kv.ValueOf(true),
+			kv.ValueOf(0.0)},
 	} {
 		text := fmt.Sprintf("%#v", row)
 		if key := string(appendKey(appendKey(nil, row[0]), row[1])); keys[key] != "" {
@@ -45,7 +50,8 @@ func TestGroupKeys(t *testing.T) {
 			keys[key] = text
 		}
 	}
-	if minus := kv.ValueOf(math.Copysign(0, -1)); string(appendKey(nil, minus)) != string(appendKey(nil, kv.ValueOf(0.0))) {
+	if minus := kv.ValueOf(math.Copysign(0, -1)); string(appendKey(nil, minus)) != string(appendKey(nil,
+		kv.ValueOf(0.0))) {
 		t.Error("0 and −0 have different keys")
 	}
 }

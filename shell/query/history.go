@@ -61,7 +61,8 @@ func decisionRows(decisions iter.Seq2[decide.Decision, error], integerIDs bool) 
 // snapshot: its rows are read in one of their own.
 func (q *query) entriesTable(ctx context.Context, entries decide.Entries, names []string) *Result {
 	store, integerIDs := q.store, q.tx.Shape().IntegerIDs
-	columns := slices.DeleteFunc(historyColumnsOf(q.tx), func(c ColumnInfo) bool { return !slices.Contains(names, c.Name) })
+	columns := slices.DeleteFunc(historyColumnsOf(q.tx),
+		func(c ColumnInfo) bool { return !slices.Contains(names, c.Name) })
 	decisions := func(yield func(decide.Decision, error) bool) {
 		tx := store.Begin()
 		defer tx.Close()

@@ -189,7 +189,8 @@ func (d *draw) from(nodes iter.Seq2[kv.NodeID, error]) iter.Seq2[kv.NodeID, erro
 	return func(yield func(kv.NodeID, error) bool) {
 		var kept []drawn
 		keepLeast := func() {
-			slices.SortFunc(kept, func(a, b drawn) int { return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.node, b.node)) })
+			slices.SortFunc(kept,
+				func(a, b drawn) int { return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.node, b.node)) })
 			kept = kept[:min(d.size, len(kept))]
 		}
 		var random rand.PCG

@@ -33,7 +33,8 @@ func auditedGraph() kvtest.Graph {
 // TestMoments has each read of each statement fail once, at every place of the code, and its context end there.
 func TestMoments(t *testing.T) {
 	sweep := moments.New("shell/query")
-	store := must.Get(index.Open(kvtest.LoadDir(t, auditedGraph()), kv.Options{MemoryBudget: 64 << 20, OnRead: sweep.OnRead}))(t)
+	store := must.Get(index.Open(kvtest.LoadDir(t, auditedGraph()),
+		kv.Options{MemoryBudget: 64 << 20, OnRead: sweep.OnRead}))(t)
 	t.Cleanup(func() { must.Do(t, store.Close()) })
 	opt := Options{Workers: 1, Who: "ann", Rescores: true}
 	opt.Confirm = func(context.Context, Question) (bool, error) { return true, nil }
@@ -62,11 +63,13 @@ func TestMoments(t *testing.T) {
 		{"suspects fpr 0.5 return *", ""},
 		{"suspects sample 2 seed 3 order by id", ""},
 		{"nodes where title like '%graph%' and year >= 1992 order by year desc, id return id, title, score", ""},
-		{"nodes where label != suggested or share(label, 1) < 0.6 order by share(suggested, 2) desc return id, share('Theory')", ""},
+		{"nodes where label != suggested or share(label, 1) < 0.6 order by share(suggested, 2) desc return id, " +
+			"share('Theory')", ""},
 		{"nodes sample 5 seed 1 return *", ""},
 		{"node n3, n4", ""},
 		{"neighbors n3 hops 2 where hop = 2 order by score desc limit 5 return id, title, share(label)", ""},
-		{"count nodes where degree > 1 group by label, year return min(title), avg(score), sum(year) order by avg(score) desc", ""},
+		{"count nodes where degree > 1 group by label, year return min(title), avg(score), sum(year) order by avg(score) " +
+			"desc", ""},
 		{"count nodes group by share(label) return max(degree)", ""},
 		{"count suspects", ""},
 		{"count history group by who", ""},
@@ -93,6 +96,7 @@ func TestMoments(t *testing.T) {
 				ask(t.Context(), c.before) //nolint:errcheck // there is an index already, or none
 			}
 		}
-		sweep.Each(t, moments.Call{Name: c.text, Before: before, Make: func(ctx context.Context) (any, error) { return ask(ctx, c.text) }})
+		sweep.Each(t, moments.Call{Name: c.text, Before: before,
+			Make: func(ctx context.Context) (any, error) { return ask(ctx, c.text) }})
 	}
 }

@@ -59,7 +59,8 @@ func TestParseErrorStartsWhereTheTextDoes(t *testing.T) {
 }
 
 func TestCheckCondition(t *testing.T) {
-	for where, want := range map[string]string{"score >": "1:8: ", "score > 0.5 limit 3": "1:13: got limit, want", "scroe > 1": ""} {
+	for where, want := range map[string]string{"score >": "1:8: ", "score > 0.5 limit 3": "1:13: got limit, want",
+		"scroe > 1": ""} {
 		err := CheckCondition(where)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("condition %q: got error %v, want %q", where, err, want)
@@ -94,7 +95,8 @@ func TestManual(t *testing.T) {
 			t.Errorf("the page of %s lacks a part: %+v", page.Name, page)
 		}
 		for _, example := range page.Examples {
-			if _, err := parse(example, startOfText); err != nil || page.Name != "conditions" && !strings.HasPrefix(example, page.Name) {
+			if _, err := parse(example, startOfText); err != nil || page.Name != "conditions" &&
+				!strings.HasPrefix(example, page.Name) {
 				t.Errorf("the example %q of %s: %v", example, page.Name, err)
 			}
 		}
@@ -109,12 +111,17 @@ func FuzzParse(f *testing.F) {
 		"nodes where label in ('a', 'it''s') and not (degree >= 3 or split is not null)",
 		`count nodes where "a b" not like 'x%' group by label;`, "node it--s", "neighbors 'a b' hops 2 limit $1",
 		"plan nodes where x in (-1e3, +5)", "explain $2 -- why", "nodes where a = 'open",
-		"clean hops 2 preset paper", "clean as given seed 3", "clean out of fold", "clean seed 3 in sample", "undo --who ann", "node 1,--b",
-		"accept a, 'b c' because 'it''s'", "accept all where a because 'b'", "relabel 'X' where score > 1 because $1", "relabel a, b 3", "undo", "history x;",
+		"clean hops 2 preset paper", "clean as given seed 3", "clean out of fold", "clean seed 3 in sample", "undo --who ann",
+		"node 1,--b",
+		"accept a, 'b c' because 'it''s'", "accept all where a because 'b'", "relabel 'X' where score > 1 because $1",
+		"relabel a, b 3", "undo", "history x;",
 		"nodes where a is null", "suspects SAMPLE 50 seed 1 where a = 'b' limit $1", "create index on \"a b\"",
-		"count nodes where a = 1 group by min, b return min(min), sum(\"a b\") order by count, min(min) desc limit 1", "count nodes return max(a)",
-		"nodes return share('x', 2), a", "labels trusted fdr 0.05", "suspects return *", "nodes where a not like 'X%' or share(label) > b",
-		"history limit 3 where a = 'b'", "history 'limit' order by a", "neighbors where hops 2 return hop where a > 1", "count history group by a",
+		"count nodes where a = 1 group by min, b return min(min), sum(\"a b\") order by count, min(min) desc limit 1",
+		"count nodes return max(a)",
+		"nodes return share('x', 2), a", "labels trusted fdr 0.05", "suspects return *", "nodes where a not like 'X%' or " +
+			"share(label) > b",
+		"history limit 3 where a = 'b'", "history 'limit' order by a", "neighbors where hops 2 return hop where a > 1",
+		"count history group by a",
 		"nodes where a != b or \"in\" >= \"a b\"", "\xff",
 	} {
 		f.Add(seed)

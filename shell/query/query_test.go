@@ -50,7 +50,8 @@ func TestParameters(t *testing.T) {
 		{"suspects where score > $1", []any{[]int{1}}, "argument $1: a []int is no value of a query, " +
 			"want a bool, int, int32, int64, uint32, float32, float64, string, kv.Value or nil"},
 		{"suspects where score > $1", []any{nil}, "1:24: $1 is null: write score is null"},
-		{"suspects where score > $1", []any{"high"}, `1:24: property score holds numbers and cannot be compared with the string "high"`},
+		{"suspects where score > $1", []any{"high"},
+			`1:24: property score holds numbers and cannot be compared with the string "high"`},
 		{"nodes where title like $1", []any{3}, "1:24: got 3 for $1, want a pattern as 'graph%'"},
 		{"nodes limit $1", []any{1.5}, "1:13: got 1.5 for a limit, want a whole number from 0"},
 	} {
@@ -81,7 +82,8 @@ func TestErrorsCanBeTold(t *testing.T) {
 	if _, ok := errors.AsType[*ParseError](query(cleaned, "nodes wher")); !ok {
 		t.Error("nodes wher: want a *ParseError")
 	}
-	if unknown, ok := errors.AsType[*index.UnknownPropertyError](query(cleaned, "nodes return yeer")); !ok || unknown.Property != "yeer" {
+	if unknown, ok := errors.AsType[*index.UnknownPropertyError](query(cleaned, "nodes return yeer")); !ok ||
+		unknown.Property != "yeer" {
 		t.Error("nodes return yeer: want an *index.UnknownPropertyError")
 	}
 	if wrong, ok := errors.AsType[*ResolveError](query(cleaned, "nodes where year = 'x'")); !ok || wrong.Pos.Column != 20 {

@@ -203,7 +203,8 @@ func (q *query) like(t *expression) (index.Predicate, error) {
 		return nil, err
 	}
 	if pattern.Kind() != kv.KindString {
-		return nil, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("got %s for %s, want a pattern as 'graph%%'", describe(pattern), l)}
+		return nil, &ResolveError{Pos: l.pos,
+			Msg: fmt.Sprintf("got %s for %s, want a pattern as 'graph%%'", describe(pattern), l)}
 	}
 	q.constants = append(q.constants, constant{property: t.property.text, value: pattern, pos: l.pos})
 	return index.Like{Property: t.property.text, Pattern: pattern.Str()}, nil
@@ -226,7 +227,8 @@ func (q *query) constant(column ColumnInfo, n name, l literal, ordered bool) (kv
 		return value, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("%s is null: write %s is null", l, n)}
 	case column.Kind == kv.KindClass && ordered && isNumber:
 		return value, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf(
-			"classes are text, which has no order among numbers: got %s, which compares as text in quotes: %[2]s", l, Quote(numberText(value, l)))}
+			"classes are text, which has no order among numbers: got %s, which compares as text in quotes: %[2]s", l,
+			Quote(numberText(value, l)))}
 	case column.Kind == kv.KindClass:
 		value = q.class(value, l)
 	case column.Kind == kv.KindSingle && isNumber:

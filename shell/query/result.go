@@ -66,10 +66,10 @@ func (r *Result) Notices() []string { return r.notices }
 // Entries are the entries that a decision or an undo has added to the history. Their Steps are 0 if there are none.
 func (r *Result) Entries() decide.Entries { return r.entries }
 
-// Rows yields the rows in order, each as soon as it is known. The values are in the order of Columns, and the caller may
-// keep and change them. On failure Rows yields the error, and stops. The end of the context or the transaction that the
-// statement was given is a failure too. Rows can be ranged over once. A Result whose Rows are never ranged over holds
-// nothing.
+// Rows yields the rows in order, each as soon as it is known. The values are in the order of Columns, and the caller
+// may keep and change them. On failure Rows yields the error, and stops. The end of the context or the transaction
+// that the statement was given is a failure too. Rows can be ranged over once. A Result whose Rows are never ranged
+// over holds nothing.
 func (r *Result) Rows() iter.Seq2[[]kv.Value, error] { return r.rows }
 
 // NewResult makes a Result of rows that are read while they are ranged over. Each row has a value for every column. The
@@ -118,7 +118,8 @@ func sectionsOf(sections []Section) *Result {
 			}
 		}
 	}
-	r := NewTable([]ColumnInfo{{"section", kv.KindString}, {"row", kv.KindInt}, {"name", kv.KindString}, {"value", kv.KindNull}}, rows)
+	r := NewTable([]ColumnInfo{{"section", kv.KindString}, {"row", kv.KindInt}, {"name", kv.KindString},
+		{"value", kv.KindNull}}, rows)
 	r.Sections = sections
 	return r
 }

@@ -105,7 +105,8 @@ func sorted(rows iter.Seq2[[]kv.Value, error], order []rowOrder, most int, memor
 					kept = slices.Clone(kept[:min(most, len(kept))])
 				}
 				if bytes = bytesOf(kept); bytes > max(memory, leastSortBytes)/2 {
-					err = fmt.Errorf("memory does not hold the order of more than %d rows: ask for fewer with where or limit, or give more --memory", len(kept))
+					err = fmt.Errorf("memory does not hold the order of more than %d rows: ask for fewer with where or limit, or "+
+						"give more --memory", len(kept))
 				}
 			}
 			if err != nil {

@@ -61,7 +61,8 @@ func TestHistoryEqualsAFullScan(t *testing.T) {
 		}
 		slices.SortStableFunc(want, func(a, b []kv.Value) int { return orderedBy(a[by], b[by], down) })
 		limit := r.IntN(20)
-		text := fmt.Sprintf("history%s limit %d order by %s%s", where, limit, historyColumns[by], []string{"", " desc"}[int(truth(down))])
+		text := fmt.Sprintf("history%s limit %d order by %s%s", where, limit, historyColumns[by],
+			[]string{"", " desc"}[int(truth(down))])
 		got := s.rowsOf(t, text, value)
 		if !slices.EqualFunc(got, want[:min(limit, len(want))], slices.Equal) {
 			t.Fatalf("%s with %v: got %v, want %v", text, value, got, want)

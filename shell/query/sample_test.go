@@ -41,7 +41,8 @@ func TestSamplesAreThoseOfTheDefinition(t *testing.T) {
 		s := drawStore(t, r, []int{1, 3, 30, 150, 700, 60}[seed])
 		s.change(t, r)
 		for range longtest.Of(12, 40) {
-			text := []string{"nodes", "suspects", "suspects where score > 0.2", "nodes where degree > 1", "nodes where disputed or label is null"}[r.IntN(5)]
+			text := []string{"nodes", "suspects", "suspects where score > 0.2", "nodes where degree > 1",
+				"nodes where disputed or label is null"}[r.IntN(5)]
 			order := ""
 			if r.IntN(2) == 0 {
 				order = s.drawOrder(r).text

@@ -144,8 +144,9 @@ func (s *scanner) next() token {
 		return s.token(tokenName, lengthOf(rest, continuesName))
 	case s.atFlag():
 		flag := rest[:lengthOf(rest, func(r rune) bool { return continuesName(r) || r == '-' })]
-		return s.bad(len(flag), fmt.Sprintf("got %q, and a statement has no flags: give them to the command, as in: shell DB --who ann -c undo. "+
-			"A comment begins with -- and a space", flag))
+		return s.bad(len(flag),
+			fmt.Sprintf("got %q, and a statement has no flags: give them to the command, as in: shell DB --who ann -c undo. "+
+				"A comment begins with -- and a space", flag))
 	case numberForm.MatchString(rest):
 		return s.number(len(numberForm.FindString(rest)))
 	case first == '$':
@@ -229,7 +230,8 @@ var numberForm = regexp.MustCompile(`^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?`)
 func (s *scanner) number(size int) token {
 	rest := s.rest()
 	if tail := lengthOf(rest[size:], func(r rune) bool { return continuesName(r) || r == '.' }); tail > 0 {
-		return s.bad(size+tail, fmt.Sprintf("got %s, which is not a number; text takes single quotes: '%[1]s'", rest[:size+tail]))
+		return s.bad(size+tail,
+			fmt.Sprintf("got %s, which is not a number; text takes single quotes: '%[1]s'", rest[:size+tail]))
 	}
 	return s.token(tokenNumber, size)
 }

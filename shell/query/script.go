@@ -11,8 +11,8 @@ import (
 // maxStatement bounds a statement, in bytes. It also bounds how much of a script is held at once.
 const maxStatement = 1 << 20
 
-// A Script cuts a text that arrives piece by piece into statements and dot commands. A dot command is a line that begins
-// with a point; it is for the program that reads the script.
+// A Script cuts a text that arrives piece by piece into statements and dot commands. A dot command is a line that
+// begins with a point; it is for the program that reads the script.
 type Script struct {
 	in    *bufio.Reader
 	err   error   // of in, once it has one
@@ -43,7 +43,8 @@ func NewScript(in io.Reader) *Script {
 // after it can be read.
 func (s *Script) Next() (Step, error) {
 	const mark = "\ufeff" // of the order of bytes
-	if begin, err := s.in.Peek(len(mark)); err == nil && string(begin) == mark && s.start == startOfText && s.scan.text == "" {
+	if begin, err := s.in.Peek(len(mark)); err == nil && string(begin) == mark && s.start == startOfText &&
+		s.scan.text == "" {
 		s.in.Discard(len(mark)) //nolint:errcheck // it was peeked at
 	}
 	for {

@@ -53,7 +53,9 @@ func newSurroundings(ctx context.Context, tx *kv.Tx, memory int64) *surroundings
 
 // shareOf returns the share, among the labelled nodes within some hops of a node, of those that have a label: the one
 // that of returns. It is null if of returns null, or if no node there has a label.
-func (s *surroundings) shareOf(of func(v kv.NodeID) (label kv.Value, err error), hops int) func(v kv.NodeID) (kv.Value, error) {
+func (s *surroundings) shareOf(
+	of func(v kv.NodeID) (label kv.Value, err error), hops int,
+) func(v kv.NodeID) (kv.Value, error) {
 	return func(v kv.NodeID) (kv.Value, error) {
 		label, err := of(v)
 		if err != nil || label.IsNull() {
@@ -208,7 +210,8 @@ func (s *surroundings) tooMany(v kv.NodeID, hops int, most int64) error {
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("more than %d nodes within %d hops of node %s: ask for fewer hops, or give more --memory", most, hops, id)
+	return fmt.Errorf("more than %d nodes within %d hops of node %s: ask for fewer hops, or give more --memory",
+		most, hops, id)
 }
 
 // around resolves a share of labels to a property that is computed.
@@ -229,7 +232,8 @@ func (q *query) around(n name) (ColumnInfo, error) {
 		return column, err
 	}
 	if slices.Contains(propertyNames(q.tx), n.text) {
-		return column, &ResolveError{Pos: n.pos, Msg: fmt.Sprintf("the store has a property of this name: ask for it as %s", QuoteName(n.text))}
+		return column, &ResolveError{Pos: n.pos,
+			Msg: fmt.Sprintf("the store has a property of this name: ask for it as %s", QuoteName(n.text))}
 	}
 	q.computed[n.text] = index.Computed{Kind: column.Kind, At: q.surroundings.shareOf(of, hops)}
 	return column, nil
@@ -243,7 +247,8 @@ func (q *query) shared(s *share) (func(v kv.NodeID) (kv.Value, error), error) {
 			return nil, err
 		}
 		if value = q.class(value, *s.class); value.Kind() != kv.KindString {
-			return nil, &ResolveError{Pos: s.class.pos, Msg: fmt.Sprintf("got %s, want label, suggested or a class in single quotes", describe(value))}
+			return nil, &ResolveError{Pos: s.class.pos,
+				Msg: fmt.Sprintf("got %s, want label, suggested or a class in single quotes", describe(value))}
 		}
 		return func(kv.NodeID) (kv.Value, error) { return value, nil }, nil
 	}
@@ -255,7 +260,8 @@ func (q *query) shared(s *share) (func(v kv.NodeID) (kv.Value, error), error) {
 	case err != nil:
 		return nil, err
 	case column.Kind != kv.KindClass:
-		return nil, &ResolveError{Pos: s.of.pos, Msg: fmt.Sprintf("%s is no class: want label, suggested or a class in single quotes", s.of)}
+		return nil, &ResolveError{Pos: s.of.pos,
+			Msg: fmt.Sprintf("%s is no class: want label, suggested or a class in single quotes", s.of)}
 	case column.Name == kv.LabelColumn:
 		return q.surroundings.ownLabel, nil
 	}

@@ -78,7 +78,8 @@ func (q *query) scoreFields(ctx context.Context) ([]field, error) {
 		return nil, err
 	}
 	if audit != nil && audit.Look > 0 {
-		rate, low, high, left = kv.ValueOf(audit.Rate), kv.ValueOf(audit.Low), kv.ValueOf(audit.High), kv.ValueOf(math.Round(audit.Left()))
+		rate, low, high, left = kv.ValueOf(audit.Rate), kv.ValueOf(audit.Low), kv.ValueOf(audit.High),
+			kv.ValueOf(math.Round(audit.Left()))
 	}
 	if len(runs) > 0 {
 		contradicted = kv.ValueOf(runs[len(runs)-1].Contradicted)
@@ -177,8 +178,8 @@ var pairColumns = []ColumnInfo{
 	{"given", kv.KindString}, {"true", kv.KindString}, {"probability", kv.KindFloat}, {"joint", kv.KindFloat},
 }
 
-// noise answers noise, by the rates that scores use: the transition matrix, for reading only if it is narrow enough, the
-// pairs of classes that are confused, the most frequent first, and how often each label is wrong.
+// noise answers noise, by the rates that scores use: the transition matrix, for reading only if it is narrow enough,
+// the pairs of classes that are confused, the most frequent first, and how often each label is wrong.
 func (q *query) noise(ctx context.Context, _ *Statement) (*Result, error) {
 	if err := cleaner.CheckTransition(q.tx, q.MemoryBudget); err != nil {
 		return nil, err

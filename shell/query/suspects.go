@@ -93,7 +93,9 @@ func hasValue(property string) index.Predicate {
 
 // Suspects finds the nodes that the statement suspects finds with a condition, the highest score first. It returns up
 // to limit nodes, and all if limit is 0. Notices are remarks on the condition for a reader. Errors are those of Query.
-func Suspects(ctx context.Context, tx *kv.Tx, condition string, limit int) (nodes []kv.NodeID, notices []string, err error) {
+func Suspects(
+	ctx context.Context, tx *kv.Tx, condition string, limit int,
+) (nodes []kv.NodeID, notices []string, err error) {
 	where, err := parseCondition(condition)
 	if err := cmp.Or(err, tx.Err()); err != nil {
 		return nil, nil, err

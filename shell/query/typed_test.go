@@ -21,10 +21,12 @@ func TestTheDoors(t *testing.T) {
 	for _, page := range Manual() {
 		parsed := must.Get(Parse(page.Examples[0]))(t)
 		if parsed.Writes() {
-			if _, err := parsed.Query(t.Context(), tx, Options{}); !errors.Is(err, ErrWrites) || !strings.Contains(err.Error(), "query.Exec") {
+			if _, err := parsed.Query(t.Context(), tx, Options{}); !errors.Is(err, ErrWrites) ||
+				!strings.Contains(err.Error(), "query.Exec") {
 				t.Errorf("%s: got error %v, want ErrWrites", page.Name, err)
 			}
-		} else if _, err := parsed.Exec(t.Context(), store, Options{}); !errors.Is(err, ErrReads) || !strings.Contains(err.Error(), "query.Query") {
+		} else if _, err := parsed.Exec(t.Context(), store, Options{}); !errors.Is(err, ErrReads) ||
+			!strings.Contains(err.Error(), "query.Query") {
 			t.Errorf("%s: got error %v, want ErrReads", page.Name, err)
 		}
 	}
@@ -37,7 +39,8 @@ func TestTheDoors(t *testing.T) {
 	only := must.Get(index.Open(dir, kv.Options{MemoryBudget: 64 << 20, ReadOnly: true}))(t)
 	defer papers.CloseStore(t, only)
 	for _, text := range []string{"accept p4", "undo", "clean", "rescore", "create index on year"} {
-		if _, err := Exec(t.Context(), only, Options{}, text); !errors.Is(err, kv.ErrReadOnly) || err.Error() != "the store is open for reading only" {
+		if _, err := Exec(t.Context(), only, Options{}, text); !errors.Is(err, kv.ErrReadOnly) ||
+			err.Error() != "the store is open for reading only" {
 			t.Errorf("%s: got error %v, want kv.ErrReadOnly", text, err)
 		}
 	}
@@ -74,7 +77,8 @@ func TestQueryInAnUpdate(t *testing.T) {
 func TestIf(t *testing.T) {
 	store := papers.Cleaned(t) // s3 is Systems, and Theory is suggested
 	_, err := Exec(t.Context(), store, Options{}, "accept $1 if label = $2 and suggested = $3", "s3", "Theory", "Theory")
-	if wrong, ok := errors.AsType[*ConditionError](err); !ok || !errors.Is(err, decide.ErrChanged) || !slices.Equal(wrong.IDs, []string{"s3"}) {
+	if wrong, ok := errors.AsType[*ConditionError](err); !ok || !errors.Is(err, decide.ErrChanged) ||
+		!slices.Equal(wrong.IDs, []string{"s3"}) {
 		t.Errorf("got error %v, want a *ConditionError about s3", err)
 	}
 }

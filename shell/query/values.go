@@ -45,7 +45,8 @@ func (q *query) whole(l *literal, what string, least, most, otherwise int) (int,
 		if most < math.MaxInt {
 			limits += fmt.Sprintf(" to %d", most)
 		}
-		return 0, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("got %s for %s, want a whole number %s", describe(value), what, limits)}
+		return 0, &ResolveError{Pos: l.pos,
+			Msg: fmt.Sprintf("got %s for %s, want a whole number %s", describe(value), what, limits)}
 	}
 	return int(n), nil
 }
@@ -62,7 +63,8 @@ func (q *query) share(l literal, what string) (float64, error) {
 		return 0, err
 	}
 	if kind := value.Kind(); kind != kv.KindInt && kind != kv.KindFloat || !(value.Float() > 0 && value.Float() < 1) {
-		return 0, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("got %s for %s, want a number between 0 and 1", describe(value), what)}
+		return 0, &ResolveError{Pos: l.pos,
+			Msg: fmt.Sprintf("got %s for %s, want a number between 0 and 1", describe(value), what)}
 	}
 	return value.Float(), nil
 }
@@ -133,6 +135,7 @@ func argument(arg any) (kv.Value, error) {
 	case float32, float64:
 		return kv.ValueOf(reflect.ValueOf(arg).Float()), nil
 	default:
-		return kv.Value{}, fmt.Errorf("a %T is no value of a query, want a bool, int, int32, int64, uint32, float32, float64, string, kv.Value or nil", arg)
+		return kv.Value{}, fmt.Errorf("a %T is no value of a query, want a bool, int, int32, int64, uint32, float32, "+
+			"float64, string, kv.Value or nil", arg)
 	}
 }

@@ -89,7 +89,8 @@ func (f *File) Close() error {
 // Read reads as the file does, until the context of Open ends.
 func (f *File) Read(p []byte) (int, error) { return f.in.Read(p) }
 
-// OpenToWrite opens a device, or a named pipe, which is to be there. Until ctx ends it waits for the reader of the pipe.
+// OpenToWrite opens a device, or a named pipe, which is to be there. Until ctx ends it waits for the reader of the
+// pipe.
 func OpenToWrite(ctx context.Context, path string) (*os.File, error) {
 	return open(ctx, path, os.O_WRONLY)
 }

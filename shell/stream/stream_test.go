@@ -56,7 +56,9 @@ func TestWaitsEnd(t *testing.T) {
 	must.Do(t, in.Close()) // the goroutine that writes ends
 	for what, open := range map[string]func(ctx context.Context, path string) error{
 		"a pipe that nobody writes to": func(ctx context.Context, path string) error { return errorOf(Open(ctx, path)) },
-		"a pipe that nobody reads":     func(ctx context.Context, path string) error { return errorOf(OpenToWrite(ctx, path)) },
+		"a pipe that nobody reads": func(ctx context.Context, path string) error {
+			return errorOf(OpenToWrite(ctx, path))
+		},
 	} {
 		path := filepath.Join(t.TempDir(), "pipe")
 		must.Do(t, unix.Mkfifo(path, 0o600))

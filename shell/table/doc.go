@@ -16,7 +16,8 @@
 // A file is read in chunks, runs of whole records. Reader.Scan hands them to goroutines, which parse them side
 // by side. Text is cut at the ends of records without being parsed: a chunk
 // without quotes may end after any line, and only records with quotes are followed field by field. Fields are views
-// into the chunk, so that a row costs no allocation. Pages of parquet files are decoded in order, their values turned into text in parallel.
+// into the chunk, so that a row costs no allocation. Pages of parquet files are decoded in order, their values turned
+// into text in parallel.
 //
 // Memory is bounded by a chunk for each goroutine, which is as large as the longest record (MaxRecord) where that is
 // larger, whatever the size of the file and however well it is compressed. Pages of parquet files are held

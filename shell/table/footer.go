@@ -90,7 +90,8 @@ func readFooter(f io.ReaderAt, size, memory int64) (*format.FileMetaData, error)
 	meta := new(format.FileMetaData)
 	err := thrift.NewDecoder(in).Decode(meta)
 	if in.rest < 0 {
-		return nil, fmt.Errorf("its footer takes more than %d MiB of memory: want fewer groups of rows or columns, or more memory", most>>20)
+		return nil, fmt.Errorf("its footer takes more than %d MiB of memory: want fewer groups of rows or columns, or "+
+			"more memory", most>>20)
 	}
 	if err != nil || in.BytesRead() != len(text) {
 		return nil, errFooter
@@ -162,7 +163,8 @@ func takePlaces(meta *format.FileMetaData, size int64) ([][]place, error) {
 				begin = m.DictionaryPageOffset
 			}
 			// A group without rows has no pages, and its columns may begin nowhere.
-			if group.NumRows > 0 && (begin < 0 || m.TotalCompressedSize < 0 || begin > size || m.TotalCompressedSize > size-begin) {
+			if group.NumRows > 0 &&
+				(begin < 0 || m.TotalCompressedSize < 0 || begin > size || m.TotalCompressedSize > size-begin) {
 				return nil, fmt.Errorf("column %d of group %d of rows claims %d bytes from byte %d on, of %d", i+1, g+1,
 					m.TotalCompressedSize, begin, size)
 			}

@@ -106,7 +106,8 @@ func TestRecognizedHeaders(t *testing.T) {
 		{"#made, here\nid,label\nx,A\n", `["id" "label"]`},
 	} {
 		path := write(t, "a.csv", []byte(c.content))
-		in := must.Get(Open(t.Context(), Parts{name: path, paths: []string{path}}.WithForm(Form{NoHeader: true}, isHeader), testMemory))(t)
+		in := must.Get(Open(t.Context(), Parts{name: path, paths: []string{path}}.WithForm(Form{NoHeader: true}, isHeader),
+			testMemory))(t)
 		if got := fmt.Sprintf("%q", in.Header()); got != c.want {
 			t.Errorf("%q: got %s, want %s", c.content, got, c.want)
 		}

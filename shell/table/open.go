@@ -69,7 +69,8 @@ func (r *file) openContent(f io.Reader, regular *os.File, memory int64) error {
 	begin, _ := in.Peek(len(parquetMagic)) //nolint:errcheck // reading on gives the error
 	if string(begin) == parquetMagic {
 		if regular == nil {
-			return &Error{Path: r.path, Msg: "got parquet data from a pipe or a device, want a file: it is not read from its beginning to its end"}
+			return &Error{Path: r.path, Msg: "got parquet data from a pipe or a device, want a file: it is not read from its " +
+				"beginning to its end"}
 		}
 		return r.openParquet(regular, memory)
 	}
@@ -116,7 +117,8 @@ var formats = []struct{ begin, msg string }{
 	{"BZh", "bzip2 data, want text or parquet: unpack it with bunzip2"},
 	{"\xfd7zXZ", "xz data, want text or parquet: unpack it with unxz"},
 	{"\x28\xb5\x2f\xfd", "zstd data, want text or parquet: unpack it with unzstd"},
-	{"\x93NUMPY", "an array of numpy, want text or parquet (an array of edges, features or predictions has a name that ends in .npy)"},
+	{"\x93NUMPY", "an array of numpy, want text or parquet (an array of edges, features or predictions has a name that " +
+		"ends in .npy)"},
 	{"PAR1", "parquet data within gzip, want it alone: unpack it with gunzip"},
 	{"%%MatrixMarket", "a Matrix Market file, want an array or a table: scipy.io.mmread reads it"},
 	{"\xff\xfe", "UTF-16 text, want UTF-8: iconv -f UTF-16 -t UTF-8 converts it"},

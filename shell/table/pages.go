@@ -145,7 +145,8 @@ func (c *parquetColumn) hold(isDictionary bool, bytes int64) error {
 	}
 	wants, has := copies*bytes, c.file.memory-c.file.held+*of
 	if wants > has {
-		return roomError(fmt.Sprintf("got a page that takes %d KiB of memory, want at most %d KiB (smaller pages or fewer columns, or more memory)",
+		return roomError(fmt.Sprintf("got a page that takes %d KiB of memory, want at most %d KiB (smaller pages or fewer "+
+			"columns, or more memory)",
 			(wants+1<<10-1)>>10, max(has, 0)>>10))
 	}
 	c.file.held += wants - *of
@@ -208,7 +209,8 @@ func (c *parquetColumn) checkRuns(header *format.PageHeader, page []byte, values
 		}
 	case format.DataPageV2:
 		encoding = header.DataPageHeaderV2.V.Encoding
-		levels, page = page[:header.DataPageHeaderV2.V.DefinitionLevelsByteLength], page[header.DataPageHeaderV2.V.DefinitionLevelsByteLength:]
+		levels, page = page[:header.DataPageHeaderV2.V.DefinitionLevelsByteLength],
+			page[header.DataPageHeaderV2.V.DefinitionLevelsByteLength:]
 	default:
 		return nil
 	}

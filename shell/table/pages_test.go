@@ -67,27 +67,36 @@ func TestClaims(t *testing.T) {
 		return out
 	}
 	v1 := func(values, size int32, encoding format.Encoding) format.PageHeader {
-		return format.PageHeader{Type: format.DataPage, UncompressedPageSize: size, DataPageHeader: thrift.New(format.DataPageHeader{
-			NumValues: values, Encoding: encoding, DefinitionLevelEncoding: format.RLE, RepetitionLevelEncoding: format.RLE,
-		})}
+		return format.PageHeader{Type: format.DataPage, UncompressedPageSize: size,
+			DataPageHeader: thrift.New(format.DataPageHeader{
+				NumValues: values, Encoding: encoding, DefinitionLevelEncoding: format.RLE, RepetitionLevelEncoding: format.RLE,
+			})}
 	}
 	long := binary.AppendUvarint(nil, math.MaxInt32<<1) // a run of so many values
 	delta := binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(nil, 128), 4), math.MaxInt32)
 	delta = append(delta, make([]byte, 100)...)
 	for _, c := range []claim{
-		{name: "a page of 2 GiB packed", header: format.PageHeader{CompressedPageSize: math.MaxInt32, DataPageHeader: thrift.New(format.DataPageHeader{})}},
-		{name: "a page of 2 GiB", header: v1(1, math.MaxInt32, format.Plain), page: []byte("x"), codec: format.Gzip, noRoom: true},
+		{name: "a page of 2 GiB packed",
+			header: format.PageHeader{CompressedPageSize: math.MaxInt32, DataPageHeader: thrift.New(format.DataPageHeader{})}},
+		{name: "a page of 2 GiB", header: v1(1, math.MaxInt32, format.Plain), page: []byte("x"), codec: format.Gzip,
+			noRoom: true},
 		{name: "a page of less than nothing", header: v1(1, -1, format.Plain), page: []byte("x"), codec: format.Gzip},
 		{name: "2^31 values", header: v1(math.MaxInt32, 4, format.Plain), page: []byte("xxxx"), noRoom: true},
 		{name: "less than no values", header: v1(-1, 4, format.Plain), page: []byte("xxxx")},
-		{name: "gzip that unpacks to more", header: v1(1, 100, format.Plain), page: packed(&parquet.Gzip), codec: format.Gzip},
-		{name: "snappy that unpacks to more", header: v1(1, 100, format.Plain), page: packed(&parquet.Snappy), codec: format.Snappy},
-		{name: "zstd that unpacks to more", header: v1(1, 100, format.Plain), page: packed(&parquet.Zstd), codec: format.Zstd},
-		{name: "snappy of 16 MiB", header: v1(1, 16<<20, format.Plain), page: packed(&parquet.Snappy), codec: format.Snappy, noRoom: true},
-		{name: "levels in a long run", header: v1(1, 0, format.Plain), null: true, page: append(append([]byte{byte(len(long) + 1), 0, 0, 0}, long...), 1)},
+		{name: "gzip that unpacks to more", header: v1(1, 100, format.Plain), page: packed(&parquet.Gzip),
+			codec: format.Gzip},
+		{name: "snappy that unpacks to more", header: v1(1, 100, format.Plain), page: packed(&parquet.Snappy),
+			codec: format.Snappy},
+		{name: "zstd that unpacks to more", header: v1(1, 100, format.Plain), page: packed(&parquet.Zstd),
+			codec: format.Zstd},
+		{name: "snappy of 16 MiB", header: v1(1, 16<<20, format.Plain), page: packed(&parquet.Snappy), codec: format.Snappy,
+			noRoom: true},
+		{name: "levels in a long run", header: v1(1, 0, format.Plain), null: true,
+			page: append(append([]byte{byte(len(long) + 1), 0, 0, 0}, long...), 1)},
 		{name: "levels beyond the page", header: v1(1, 0, format.Plain), null: true, page: []byte{255, 255, 255, 255}},
 		{name: "indices in a long run", header: v1(1, 0, format.RLEDictionary), page: append(append([]byte{8}, long...), 1)},
-		{name: "booleans in a long run", header: v1(1, 0, format.RLE), kind: format.Boolean, page: append(append([]byte{byte(len(long) + 1), 0, 0, 0}, long...), 1)},
+		{name: "booleans in a long run", header: v1(1, 0, format.RLE), kind: format.Boolean,
+			page: append(append([]byte{byte(len(long) + 1), 0, 0, 0}, long...), 1)},
 		{name: "2^31 differences", header: v1(1, 0, format.DeltaBinaryPacked), kind: format.Int64, page: delta},
 		{name: "2^31 lengths", header: v1(1, 0, format.DeltaLengthByteArray), page: delta},
 		{name: "2^31 prefixes", header: v1(1, 0, format.DeltaByteArray), page: delta},

@@ -278,7 +278,8 @@ func (p *parquetReader) nextGroup() error {
 	chunks := groups[p.group].ColumnChunks()
 	for i := range p.columns {
 		column := &p.columns[i]
-		column.place, column.unpacked, column.offset, column.refused = p.places[p.group][column.leaf], bytes.NewReader(nil), 0, nil
+		column.place, column.unpacked, column.offset, column.refused = p.places[p.group][column.leaf],
+			bytes.NewReader(nil), 0, nil
 		column.pages = chunks[column.leaf].(*parquet.FileColumnChunk).PagesFrom(column)
 	}
 	p.rest = groups[p.group].NumRows()

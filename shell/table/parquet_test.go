@@ -29,14 +29,16 @@ func TestParquetEncodings(t *testing.T) {
 	want.WriteString(`["id" "label" "year" "month" "score" "ok"]`)
 	labels := []string{"theory", "theories", "", "practice"}
 	for i := range 3000 {
-		r := row{ID: fmt.Sprintf("node/%06d", i*7), Year: int64(i%40) - 20, Month: int32(i % 12), Score: float64(i) / 8, OK: i/333%2 == 0}
+		r := row{ID: fmt.Sprintf("node/%06d", i*7), Year: int64(i%40) - 20, Month: int32(i % 12), Score: float64(i) / 8,
+			OK: i/333%2 == 0}
 		label := ""
 		if i%5 != 0 && i/700 != 1 {
 			label = labels[i%len(labels)]
 			r.Label = &label
 		}
 		rows = append(rows, r)
-		fmt.Fprintf(&want, " %d%q", i+1, []string{r.ID, label, fmt.Sprint(r.Year), fmt.Sprint(r.Month), fmt.Sprint(r.Score), fmt.Sprint(r.OK)})
+		fmt.Fprintf(&want, " %d%q", i+1,
+			[]string{r.ID, label, fmt.Sprint(r.Year), fmt.Sprint(r.Month), fmt.Sprint(r.Score), fmt.Sprint(r.OK)})
 	}
 	for i, codec := range []compress.Codec{&parquet.Uncompressed, &parquet.Snappy, &parquet.Gzip, &parquet.Zstd} {
 		version := 1 + i%2
@@ -49,11 +51,13 @@ func TestParquetEncodings(t *testing.T) {
 				numbers = &parquet.RLEDictionary
 			}
 			var out bytes.Buffer
-			must.Do(t, parquet.Write(&out, rows, parquet.MaxRowsPerRowGroup(1700), parquet.Compression(codec), parquet.DataPageVersion(version),
+			must.Do(t, parquet.Write(&out, rows, parquet.MaxRowsPerRowGroup(1700), parquet.Compression(codec),
+				parquet.DataPageVersion(version),
 				parquet.PageBufferSize(3300), parquet.DefaultEncodingFor(parquet.ByteArray, texts),
 				parquet.DefaultEncodingFor(parquet.Int64, numbers), parquet.DefaultEncodingFor(parquet.Int32, numbers)))
 			if got, err := read(write(t, "a.parquet", out.Bytes())); err != nil || got != want.String() {
-				t.Errorf("%v, pages of version %d, texts %v, numbers %v: got %.200s…, %v, want %.200s…", codec, version, texts, numbers, got, err, want.String())
+				t.Errorf("%v, pages of version %d, texts %v, numbers %v: got %.200s…, %v, want %.200s…", codec, version, texts,
+					numbers, got, err, want.String())
 			}
 		}
 	}
@@ -99,8 +103,10 @@ func FuzzParquet(f *testing.F) {
 	for _, codec := range []compress.Codec{&parquet.Uncompressed, &parquet.Snappy, &parquet.Zstd, &parquet.Gzip} {
 		for version := 1; version <= 2; version++ {
 			var out bytes.Buffer
-			must.Do(f, parquet.Write(&out, []row{{"a", &label, 1}, {"b", nil, 2}, {"c", &label, 1}}, parquet.Compression(codec), parquet.DataPageVersion(version),
-				parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.DeltaLengthByteArray), parquet.DefaultEncodingFor(parquet.Int64, &parquet.DeltaBinaryPacked)))
+			must.Do(f, parquet.Write(&out, []row{{"a", &label, 1}, {"b", nil, 2}, {"c", &label, 1}}, parquet.Compression(codec),
+				parquet.DataPageVersion(version),
+				parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.DeltaLengthByteArray),
+				parquet.DefaultEncodingFor(parquet.Int64, &parquet.DeltaBinaryPacked)))
 			f.Add(out.Bytes())
 		}
 	}

@@ -12,13 +12,15 @@ import (
 // dates.
 func TestUnusualColumns(t *testing.T) {
 	const path = "testdata/unusual.parquet"
-	if _, err := openFile(t.Context(), path, testMemory); err == nil || !strings.Contains(err.Error(), `": got a nested or unusual type`) {
+	if _, err := openFile(t.Context(), path, testMemory); err == nil ||
+		!strings.Contains(err.Error(), `": got a nested or unusual type`) {
 		t.Errorf("got the error %v, want a column refused", err)
 	}
 	parts := must.Get(FindParts(t.Context(), path))(t)
 	in := must.Get(Open(t.Context(), parts.WithoutNested(), testMemory))(t)
 	defer in.Close()
-	if left, want := slices.Sorted(slices.Values(in.LeftOut())), []string{"deep", "huge", "key", "ms", "ns", "price", "prices", "tags", "us", "where"}; !slices.Equal(left, want) {
+	if left, want := slices.Sorted(slices.Values(in.LeftOut())), []string{"deep", "huge", "key", "ms", "ns", "price",
+		"prices", "tags", "us", "where"}; !slices.Equal(left, want) {
 		t.Errorf("got %q left out, want %q", left, want)
 	}
 	got := []string{strings.Join(in.Header(), "|")}
@@ -47,7 +49,8 @@ func TestBinaryColumns(t *testing.T) {
 	in, err := Open(t.Context(), parts.WithoutNested("plain"), testMemory)
 	must.Do(t, err)
 	defer in.Close()
-	if left, want := slices.Sorted(slices.Values(in.LeftOut())), []string{"blob", "hash", "time"}; !slices.Equal(left, want) {
+	if left, want := slices.Sorted(slices.Values(in.LeftOut())), []string{"blob", "hash",
+		"time"}; !slices.Equal(left, want) {
 		t.Errorf("got %q left out, want %q", left, want)
 	}
 	if in, err = Open(t.Context(), parts.WithoutNested("blob"), testMemory); err != nil {

@@ -171,7 +171,8 @@ func (r *Reader) advance() error {
 	r.before.Add(last.size)
 	r.now.Store(next)
 	if !slices.Equal(next.header, r.header) {
-		return recordError(next.path, next.line, "has the columns %s, want those of %s: %s", listColumns(next.header), r.paths[0],
+		return recordError(next.path, next.line, "has the columns %s, want those of %s: %s", listColumns(next.header),
+			r.paths[0],
 			r.ListColumns())
 	}
 	return nil

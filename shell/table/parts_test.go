@@ -96,14 +96,16 @@ func partRows(t *testing.T, parts Parts, workers int) (rows []string) {
 func TestPartsErrors(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{
-		"a/1.csv": "id,n\na,1\n", "a/2.csv": "n,id\n1,b\n", "b/1.csv": "id\na\n", "b/2.csv": "id\nb\nc,d\n", "c/_x.csv": "id\n",
-		"d/1.csv": "id\na\n", "d/notes.txt": "Read me.\n", "e/1.csv": "", "e/2.csv": "", "lake/_delta_log/0.json": "{}",
+		"a/1.csv": "id,n\na,1\n", "a/2.csv": "n,id\n1,b\n", "b/1.csv": "id\na\n", "b/2.csv": "id\nb\nc,d\n",
+		"c/_x.csv": "id\n",
+		"d/1.csv":  "id\na\n", "d/notes.txt": "Read me.\n", "e/1.csv": "", "e/2.csv": "", "lake/_delta_log/0.json": "{}",
 	} {
 		must.Do(t, os.MkdirAll(filepath.Dir(name), 0o700))
 		must.Do(t, os.WriteFile(name, []byte(text), 0o600))
 	}
 	for name, want := range map[string]string{
-		"a":    filepath.FromSlash("a/2.csv") + ":1: has the columns n, id, want those of " + filepath.FromSlash("a/1.csv") + ": id, n",
+		"a": filepath.FromSlash("a/2.csv") + ":1: has the columns n, id, want those of " +
+			filepath.FromSlash("a/1.csv") + ": id, n",
 		"b":    filepath.FromSlash("b/2.csv") + ":3: got 2 fields, want 1 (id)",
 		"c":    "c: is a directory without files",
 		"d":    filepath.FromSlash("d/notes.txt") + ":1: has the columns Read, me., want those of",
@@ -132,7 +134,8 @@ func TestInput(t *testing.T) {
 		{string(zipped(t, "id,n\na,1\n")), "a|1"},
 		{"id,n\na\n", "-:2: got 1 fields, want 2"},
 	} {
-		ctx := stream.WithInput(t.Context(), io.MultiReader(strings.NewReader(c.text[:len(c.text)/2]), strings.NewReader(c.text[len(c.text)/2:])))
+		ctx := stream.WithInput(t.Context(),
+			io.MultiReader(strings.NewReader(c.text[:len(c.text)/2]), strings.NewReader(c.text[len(c.text)/2:])))
 		var got []string
 		in, err := openFile(ctx, "-", 1<<30)
 		if err == nil {
@@ -150,7 +153,8 @@ func TestInput(t *testing.T) {
 			t.Errorf("%.40q: got %v the second time, want that it was read already", c.text, err)
 		}
 	}
-	if _, err := openFile(t.Context(), "-", 1<<30); err == nil || err.Error() != "-: standard input is not read here, want a file" {
+	if _, err := openFile(t.Context(), "-", 1<<30); err == nil ||
+		err.Error() != "-: standard input is not read here, want a file" {
 		t.Errorf("without an input: got %v", err)
 	}
 }

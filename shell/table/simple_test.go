@@ -168,8 +168,8 @@ func rowText(row Row, err error) string {
 	return fmt.Sprintf("%d: %s", bad.Line, message)
 }
 
-// scanned returns what Scan makes of a file, in the order of the file. Rows at the beginning of a chunk that are pairs of
-// integers are read as such.
+// scanned returns what Scan makes of a file, in the order of the file. Rows at the beginning of a chunk that are pairs
+// of integers are read as such.
 func scanned(t testing.TB, path string, chunk, workers int, ordered bool) []string {
 	t.Helper()
 	r, err := Open(t.Context(), Parts{name: path, paths: []string{path}, chunk: chunk}, testMemory)
@@ -252,7 +252,8 @@ func awkward(r *rand.Rand, separator byte) []byte {
 		"a", "b", "c", string(separator), string(separator), string(separator), "\n", "\n", "\n", "\"", "\"\"",
 		"\r\n", "\r", "é", " ", " \"", "\n#", "\n# x\"", "\\t", "\\", "\\\\", "x\n" + "y" + string(separator) + "z\n",
 		"\nh" + string(separator) + "i\n", "\n12" + string(separator), "345678901234567890\r\n",
-		"\n7" + string(separator) + "0\n", "\n007" + string(separator) + "1\n", "\n99999999999999999999" + string(separator) + "1\n",
+		"\n7" + string(separator) + "0\n", "\n007" + string(separator) + "1\n", "\n99999999999999999999" +
+			string(separator) + "1\n",
 		"\xff", "\x00",
 	}
 	most := len(pieces)

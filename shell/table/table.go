@@ -109,7 +109,8 @@ func (r *Reader) LeftOut() []string { return r.leftOut }
 func (r *Reader) Unusual(column string) error { return unusualColumn(r.name, column) }
 
 func unusualColumn(path, column string) error {
-	return &Error{Path: path, Column: column, Msg: "got a nested or unusual type, want booleans, numbers, strings, dates or times"}
+	return &Error{Path: path, Column: column, Msg: "got a nested or unusual type, want booleans, numbers, strings, " +
+		"dates or times"}
 }
 
 // Names is Header without white space around the names. A name that is then there twice is an *Error, unless it is

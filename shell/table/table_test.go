@@ -85,7 +85,8 @@ func TestTextErrors(t *testing.T) {
 		{"a.csv", []byte("id,label\ra,X\nb,Y\n"),
 			":1: got a carriage return in the header, want lines that end with LF or CRLF"},
 		{"a.csv", []byte("id,label\n" + long), ":2: got a record of more than 16 MiB"},
-		{"a.csv", []byte("id,label\n1,\"" + strings.Repeat("xxxxxxx\n", MaxRecord/8+1)), ": got a record of more than 16 MiB"},
+		{"a.csv", []byte("id,label\n1,\"" + strings.Repeat("xxxxxxx\n", MaxRecord/8+1)),
+			": got a record of more than 16 MiB"},
 		{"a.csv.gz", gz[:len(gz)/2], "the file cannot be read on: it ends early"},
 		{"a.csv.gz", []byte("\x1f\x8b\n1,2\n"), ": is not a whole gzip file ("},
 		{"a.parquet.gz", []byte(zipped(t, "PAR1\x15\x04")),
@@ -122,7 +123,9 @@ func TestParquet(t *testing.T) {
 	}
 	theory := "Théorie"
 	at := time.Date(2020, 2, 29, 12, 0, 0, 500e6, time.UTC)
-	content := parquetFile(t, row{ID: -1, Label: &theory, Score: 0.1, Half: 0.25, Small: 1 << 31, OK: true, When: at, Day: 1}, row{ID: 2, When: at}, row{ID: 3, When: at})
+	content := parquetFile(t,
+		row{ID: -1, Label: &theory, Score: 0.1, Half: 0.25, Small: 1 << 31, OK: true, When: at, Day: 1}, row{ID: 2, When: at},
+		row{ID: 3, When: at})
 	got, err := read(write(t, "a.parquet", content))
 	want := `["id" "label" "score" "half" "small" "ok" "when" "day"]` +
 		` 1["-1" "Théorie" "0.1" "0.25" "2147483648" "true" "2020-02-29T12:00:00.500Z" "1970-01-02"]` +
@@ -212,7 +215,8 @@ func TestParquetDamage(t *testing.T) {
 		content[r.IntN(len(content))] ^= 1 << r.IntN(8)
 		if _, err := read(write(t, "a.parquet", content)); err != nil {
 			failed++
-			if _, ours := errors.AsType[*Error](err); !ours || strings.ContainsAny(err.Error(), "<>\n") || strings.Contains(err.Error(), "thrift") {
+			if _, ours := errors.AsType[*Error](err); !ours || strings.ContainsAny(err.Error(), "<>\n") ||
+				strings.Contains(err.Error(), "thrift") {
 				t.Errorf("a damaged file: got %v, want one line of ours", err)
 			}
 		}

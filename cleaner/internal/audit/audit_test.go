@@ -147,7 +147,8 @@ func TestLooks(t *testing.T) {
 		t.Errorf("looks at %d, want %d", looks, want)
 	}
 	answers := make([]Answer, 130)
-	for _, c := range []struct{ answered, look int }{{0, 0}, {24, 0}, {25, 25}, {49, 25}, {50, 50}, {129, 100}, {130, 130}} {
+	for _, c := range []struct{ answered, look int }{{0, 0}, {24, 0}, {25, 25}, {49, 25}, {50, 50}, {129, 100},
+		{130, 130}} {
 		clear(answers)
 		for i := range c.answered {
 			answers[i] = Right + Answer(i%3)

@@ -87,7 +87,9 @@ type List struct {
 //
 // where the share of wasted labels is as uncertain as after 20 draws. Which labels are drawn depends on nothing but
 // seed and number: each of the list has the same chance. NewList holds a megabyte and the list.
-func NewList(seed uint64, number int, draws int64, share, err float64, each func(do func(node uint32, waste float64)) error) (*List, error) {
+func NewList(
+	seed uint64, number int, draws int64, share, err float64, each func(do func(node uint32, waste float64)) error,
+) (*List, error) {
 	counts, sums := make([]int64, countBin), make([]float64, countBin)
 	if err := each(func(_ uint32, waste float64) {
 		counts[binOf(waste)]++

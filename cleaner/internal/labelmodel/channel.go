@@ -90,7 +90,8 @@ func (w *channel) of(i, k int) float64 {
 
 // flipsOf are the counts of wrong labels that are kept, by true class and given one.
 func flipsOf(counts *lines) []classmatrix.Cell {
-	cells := slices.DeleteFunc(counts.cells(leastFlipCount), func(cell classmatrix.Cell) bool { return cell.Row == cell.Column })
+	cells := slices.DeleteFunc(counts.cells(leastFlipCount),
+		func(cell classmatrix.Cell) bool { return cell.Row == cell.Column })
 	for i, cell := range cells {
 		cells[i].Row, cells[i].Column = cell.Column, cell.Row
 	}

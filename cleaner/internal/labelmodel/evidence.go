@@ -19,7 +19,8 @@ type Evidence struct {
 // byPrediction orders classes, the likeliest first, by prediction, votes and rank.
 func (e Evidence) byPrediction(a, b kv.Class) int {
 	return cmp.Or(
-		cmp.Compare(e.Predictions[b], e.Predictions[a]), cmp.Compare(e.Votes[b], e.Votes[a]), cmp.Compare(e.Ranks[a], e.Ranks[b]))
+		cmp.Compare(e.Predictions[b], e.Predictions[a]), cmp.Compare(e.Votes[b], e.Votes[a]),
+		cmp.Compare(e.Ranks[a], e.Ranks[b]))
 }
 
 // byVotes orders classes, the likeliest first, by votes, prediction and rank.

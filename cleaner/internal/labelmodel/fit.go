@@ -18,8 +18,9 @@ const (
 	modelCells = 1 << 19
 	modelRows  = 1 << 16
 
-	weightPenalty = 1   // half the square of each standardized weight and of each intercept, of the log-likelihood
-	leastTold     = 0.2 // share of the entropy of the labels that the predictions tell; below it the rates of pairs are alike
+	weightPenalty = 1 // half the square of each standardized weight and of each intercept, of the log-likelihood
+	// share of the entropy of the labels that the predictions tell; below it the rates of pairs are alike
+	leastTold = 0.2
 
 	leastSweeps  = 6
 	mostHalvings = 8    // of a Newton step
@@ -45,18 +46,19 @@ const MostSweeps = 200
 // Of a row whose true class a person has said, that class alone counts: L_v has one term; where a person has said that
 // the label is wrong, its class does not count.
 type labelFit struct {
-	classes, width int                     // of x
-	labels         []kv.Class              // [rows]
-	truth          []kv.Class              // [rows], as Rows.Truth; nil: nobody has said anything
-	alike          bool                    // all pairs of classes have one rate
-	plain          bool                    // intercepts stay zero
-	onSweep        func()                  // nil: nobody asks
-	sweeps         int                     // so far
-	scale          []float64               // of each feature: its standard deviation between the classes of a row
-	x              *scratch.Array[float32] // [rows×classes×width], centred on each row, divided by scale; zero without a label
-	posterior      *scratch.Array[float32] // q [rows×classes]
-	workers        int
-	scratch        []sweepScratch // of each worker that sweeps
+	classes, width int        // of x
+	labels         []kv.Class // [rows]
+	truth          []kv.Class // [rows], as Rows.Truth; nil: nobody has said anything
+	alike          bool       // all pairs of classes have one rate
+	plain          bool       // intercepts stay zero
+	onSweep        func()     // nil: nobody asks
+	sweeps         int        // so far
+	scale          []float64  // of each feature: its standard deviation between the classes of a row
+	// [rows×classes×width], centred on each row, divided by scale; zero without a label
+	x         *scratch.Array[float32]
+	posterior *scratch.Array[float32] // q [rows×classes]
+	workers   int
+	scratch   []sweepScratch // of each worker that sweeps
 }
 
 // Rows are the data that a Model is fitted to.
@@ -83,7 +85,9 @@ func MostRows(classes int) int { return min(modelCells/max(classes, 1), modelRow
 //
 // A first fit, of right labels, measures what the predictions tell of the labels. Where that is little, rates that
 // differ between pairs would make wrong labels of what the predictions do not know.
-func Fit(ctx context.Context, dir *scratch.Dir, rows Rows, workers int, done func(sweeps, of int)) (model *Model, err error) {
+func Fit(
+	ctx context.Context, dir *scratch.Dir, rows Rows, workers int, done func(sweeps, of int),
+) (model *Model, err error) {
 	f, err := newLabelFit(ctx, dir, rows, workers)
 	if err != nil {
 		return nil, err

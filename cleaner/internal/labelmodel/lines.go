@@ -18,7 +18,8 @@ type lines struct {
 
 // newLines is a zero matrix that holds some lines, which may be named more than once, in any order.
 func newLines(classes int, numbers []int) *lines {
-	l := &lines{classes: classes, numbers: slices.Clone(numbers), place: make([]int32, classes), other: make([]float64, classes)}
+	l := &lines{classes: classes, numbers: slices.Clone(numbers), place: make([]int32, classes),
+		other: make([]float64, classes)}
 	slices.Sort(l.numbers)
 	l.numbers = slices.Compact(l.numbers)
 	for i := range l.place {

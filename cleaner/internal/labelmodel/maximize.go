@@ -166,7 +166,9 @@ func (f *labelFit) quadratic(s *modelState, sums []float64) (gradient []float64,
 }
 
 // stepFree writes to step where free weights have the maximum of a quadratic when all others go to zero.
-func (f *labelFit) stepFree(s *modelState, gradient []float64, curvature [][]float64, free []int, step []float64) error {
+func (f *labelFit) stepFree(
+	s *modelState, gradient []float64, curvature [][]float64, free []int, step []float64,
+) error {
 	for i, weight := range s.weights {
 		step[i] = -weight
 	}

@@ -115,7 +115,8 @@ func (m *Model) Joint() *classmatrix.Matrix {
 		joint.Cells, labels = append(joint.Cells, classmatrix.Cell{Row: k, Column: k, Value: count}), labels+count
 	}
 	for _, cell := range m.Flips {
-		joint.Cells, labels = append(joint.Cells, classmatrix.Cell{Row: cell.Column, Column: cell.Row, Value: cell.Value}), labels+cell.Value
+		joint.Cells, labels = append(joint.Cells, classmatrix.Cell{Row: cell.Column, Column: cell.Row, Value: cell.Value}),
+			labels+cell.Value
 	}
 	slices.SortFunc(joint.Cells, classmatrix.Compare)
 	for i := range joint.Cells {

@@ -100,7 +100,8 @@ func TestGradientsAreFiniteDifferences(t *testing.T) {
 	}{
 		{"softmax regression", []int{4, 3}, 0, func(o []float32) float64 { return SoftmaxLoss(o, right) }, crossEntropy},
 		{"cross-entropy", []int{4, 6, 3}, 0, func(o []float32) float64 { return SoftmaxLoss(o, right) }, crossEntropy},
-		{"cross-entropy with dropout", []int{5, 8, 7, 3}, 0.4, func(o []float32) float64 { return SoftmaxLoss(o, right) }, crossEntropy},
+		{"cross-entropy with dropout", []int{5, 8, 7, 3}, 0.4, func(o []float32) float64 { return SoftmaxLoss(o, right) },
+			crossEntropy},
 		{"L1", []int{4, 6, 5, 1}, 0, func(o []float32) float64 { return L1Loss(o, wrong) }, absolute},
 		{"no inputs", []int{0, 4, 3}, 0, func(o []float32) float64 { return SoftmaxLoss(o, right) }, crossEntropy},
 	} {
@@ -132,7 +133,8 @@ func TestGradientsAreFiniteDifferences(t *testing.T) {
 						p[i] = at
 						want, got := (above-below)/(2*step), float64(tr.gradient[kind][l][i])
 						if math.Abs(got-want) > 1e-5+1e-4*math.Abs(want) {
-							t.Errorf("%s of layer %d, number %d: got gradient %v, want %v", [2]string{"weights", "biases"}[kind], l, i, got, want)
+							t.Errorf("%s of layer %d, number %d: got gradient %v, want %v", [2]string{"weights", "biases"}[kind], l,
+								i, got, want)
 						}
 					}
 				}

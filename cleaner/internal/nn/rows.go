@@ -31,7 +31,8 @@ func Sparse(width int, counts []int, columns []uint32, values []float32) Rows {
 	for r, count := range counts {
 		offsets[r+1] = offsets[r] + count
 	}
-	return Rows{Count: len(counts), Width: width, starts: offsets[:len(counts)], ends: offsets[1:], columns: columns, values: values}
+	return Rows{Count: len(counts), Width: width, starts: offsets[:len(counts)], ends: offsets[1:], columns: columns,
+		values: values}
 }
 
 // Fill sets a sparse row [Width], which has as many numbers that are not zero as Sparse was told.

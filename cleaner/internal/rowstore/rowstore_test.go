@@ -70,7 +70,8 @@ func TestRowStoreKeepsItsValues(t *testing.T) {
 				for i, value := range got {
 					v, j := first+i/(hi-lo), lo+i%(hi-lo)
 					if math.Float32bits(value) != math.Float32bits(want[v*width+j]) {
-						t.Fatalf("row %d, column %d: got bits %x, want %x", v, j, math.Float32bits(value), math.Float32bits(want[v*width+j]))
+						t.Fatalf("row %d, column %d: got bits %x, want %x", v, j, math.Float32bits(value),
+							math.Float32bits(want[v*width+j]))
 					}
 				}
 			}
@@ -94,7 +95,8 @@ func TestRowStoreOfNothing(t *testing.T) {
 
 func TestRowStoreErrors(t *testing.T) {
 	missing := scratch.Temporary(filepath.Join(t.TempDir(), "missing"))
-	if _, err := New(missing, 10, 3); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "10 rows of 3 columns") {
+	if _, err := New(missing, 10, 3); !errors.Is(err, fs.ErrNotExist) ||
+		!strings.Contains(err.Error(), "10 rows of 3 columns") {
 		t.Errorf("a directory that is not there: got %v, want fs.ErrNotExist for 10 rows of 3 columns", err)
 	}
 	for _, cause := range []error{nil, errors.New("cause")} {

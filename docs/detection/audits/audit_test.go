@@ -50,7 +50,8 @@ func TestMeasure(t *testing.T) {
 			t.Fatalf("disturbed %v: %d looks, %v; want 12", disturbed, len(all), err)
 		}
 		for i, at := range all {
-			if at.Look != looks[i%4] || at.Seed != uint64(1+i/4) || math.Abs(at.Truth-0.1) > 0.01 || at.Low > at.Rate || at.Rate > at.High {
+			if at.Look != looks[i%4] || at.Seed != uint64(1+i/4) || math.Abs(at.Truth-0.1) > 0.01 || at.Low > at.Rate ||
+				at.Rate > at.High {
 				t.Errorf("disturbed %v: look %d: %+v", disturbed, i, at)
 			}
 			if measured := i == 1 || i == 3; measured != (at.F1 >= 0) || measured && at.Own < 0.9 {

@@ -39,7 +39,8 @@ func run(ctx context.Context) error {
 	data := flag.String("data", "", "comma-separated folders of GRAPHCLEANER_DATA; all that the table has if empty")
 	noise := flag.String("noise", "", "comma-separated noises; all that the table has if empty")
 	flag.IntVar(&t.rescored, "rescored", 40, "of the audits of each cell, those that measure F1")
-	flag.BoolVar(&t.disturbed, "disturbed", false, "people are unsure, begin with the queue, are two, and take answers back")
+	flag.BoolVar(&t.disturbed, "disturbed", false,
+		"people are unsure, begin with the queue, are two, and take answers back")
 	part := flag.String("part", "1/1", "which part of the cells")
 	flag.Parse()
 	var mine, parts int

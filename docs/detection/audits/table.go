@@ -21,7 +21,8 @@ type table struct {
 func (t *table) read(cell cells.Cell) (all []told, err error) {
 	err = t.Read(cell, func(line string) error {
 		var at told
-		_, err := fmt.Sscan(strings.Trim(line, "{}\n"), &at.Seed, &at.Look, &at.Truth, &at.Rate, &at.Low, &at.High, &at.F1, &at.Own)
+		_, err := fmt.Sscan(strings.Trim(line, "{}\n"), &at.Seed, &at.Look, &at.Truth, &at.Rate, &at.Low, &at.High,
+			&at.F1, &at.Own)
 		all = append(all, at)
 		return err
 	})

@@ -72,7 +72,8 @@ func run(ctx context.Context, folders []string, draws int, opt cleaner.Options) 
 		return fmt.Errorf("git describe: %w", err)
 	}
 	fmt.Printf("# Error rates at the thresholds with guarantees\n\n%s, graphcleaner at %s, seed %d.\n"+
-		"Made by `go -C docs/detection run ./guarantees -datasets %s -draws %d -seed %d`.\n", time.Now().UTC().Format(time.DateOnly),
+		"Made by `go -C docs/detection run ./guarantees -datasets %s -draws %d -seed %d`.\n",
+		time.Now().UTC().Format(time.DateOnly),
 		strings.TrimSpace(string(commit)), opt.Seed, strings.Join(folders, ","), draws, opt.Seed)
 	fmt.Printf(explained, noiseRate, 100*shares[2])
 	for _, folder := range folders {
@@ -105,7 +106,8 @@ func measure(ctx context.Context, files, folder string, draws int, opt cleaner.O
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(parent)) }()
 	dir := filepath.Join(parent, folder)
-	args := []string{"import", dir, "--nodes", filepath.Join(files, "nodes.csv"), "--edges", filepath.Join(files, "edges.csv")}
+	args := []string{"import", dir, "--nodes", filepath.Join(files, "nodes.csv"), "--edges",
+		filepath.Join(files, "edges.csv")}
 	if features := filepath.Join(files, "features.npz"); exists(features) {
 		args = append(args, "--features", features)
 	} else {

@@ -65,7 +65,8 @@ func lambdaOf(
 // add finds the thresholds of a bound on scores, and measures them on unseen nodes. Where no finite threshold exists
 // nothing is measured.
 func (r *rates) add(scores []float64, mislabelRate, alpha float64, unseen half) {
-	if lambda := lambdaOf(conformal.FalsePositives, scores, mislabelRate, alpha); !math.IsInf(lambda, 0) && !math.IsNaN(lambda) {
+	if lambda := lambdaOf(conformal.FalsePositives, scores, mislabelRate, alpha); !math.IsInf(lambda, 0) &&
+		!math.IsNaN(lambda) {
 		var above, right float64
 		for i, score := range unseen.scores {
 			if unseen.wrong[i] {
@@ -78,7 +79,8 @@ func (r *rates) add(scores []float64, mislabelRate, alpha float64, unseen half) 
 		}
 		r.falsePositives.add(above, right)
 	}
-	if lambda := lambdaOf(conformal.FalseNegatives, scores, mislabelRate, alpha); !math.IsInf(lambda, 0) && !math.IsNaN(lambda) {
+	if lambda := lambdaOf(conformal.FalseNegatives, scores, mislabelRate, alpha); !math.IsInf(lambda, 0) &&
+		!math.IsNaN(lambda) {
 		var counted, below, wrong float64
 		for i, score := range unseen.scores {
 			switch {

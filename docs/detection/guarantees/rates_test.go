@@ -16,7 +16,8 @@ func TestRatesKeepTheirBounds(t *testing.T) {
 	var at [3]rates
 	bounds := []float64{0.05, 0.1, 0.3}
 	for draw := range draws {
-		m := evaluate.Measurement{Truth: make([]kv.Class, nodes), Labels: make([]kv.Class, nodes), Scores: make([]float64, nodes)}
+		m := evaluate.Measurement{Truth: make([]kv.Class, nodes), Labels: make([]kv.Class, nodes),
+			Scores: make([]float64, nodes)}
 		for v := range nodes {
 			m.Nodes = append(m.Nodes, kv.NodeID(v))
 			m.Scores[v] = math.Pow(random.Float64(), 3)
@@ -39,7 +40,8 @@ func TestRatesKeepTheirBounds(t *testing.T) {
 			}
 		}
 		if at[i].missed.value() < at[i].falseNegatives.value() {
-			t.Errorf("missed at %g: got %.3f, less than the %.3f that the bound counts", alpha, at[i].missed.value(), at[i].falseNegatives.value())
+			t.Errorf("missed at %g: got %.3f, less than the %.3f that the bound counts", alpha, at[i].missed.value(),
+				at[i].falseNegatives.value())
 		}
 	}
 }

@@ -30,13 +30,15 @@ func TestOracle(t *testing.T) {
 
 func TestResult(t *testing.T) {
 	p := cleaner.Promise{Kind: cleaner.ListSuspects, Share: 0.1}
-	run := list{Audit: 50, Draws: 24, Kind: p.Kind, Share: p.Share, IsKept: true, Labels: 100, Good: 90, Oracle: 200, Most: 180}
+	run := list{Audit: 50, Draws: 24, Kind: p.Kind, Share: p.Share, IsKept: true, Labels: 100, Good: 90,
+		Oracle: 200, Most: 180}
 	broken, failed, other := run, run, run
 	broken.Good = 80
 	failed.IsKept = false
 	other.Audit = 100
 	r := resultOf([]list{run, broken, failed, other}, design{audit: 50}, p)
-	if want := (cellResult{kept: 2. / 3, broken: 1. / 3, power: (90. + 80) / 180 / 3, draws: 24, hasOracle: true}); r != want {
+	if want := (cellResult{kept: 2. / 3, broken: 1. / 3, power: (90. + 80) / 180 / 3, draws: 24,
+		hasOracle: true}); r != want {
 		t.Errorf("%+v, want %+v", r, want)
 	}
 }

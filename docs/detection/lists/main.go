@@ -28,7 +28,8 @@ type design struct{ audit, list int }
 var designs = []design{{50, 0}, {100, 50}}
 
 var promises = []cleaner.Promise{
-	{Kind: cleaner.ListSuspects, Share: 0.1}, {Kind: cleaner.ListSuspects, Share: 0.2}, {Kind: cleaner.ListSuspects, Share: 0.3},
+	{Kind: cleaner.ListSuspects, Share: 0.1}, {Kind: cleaner.ListSuspects, Share: 0.2}, {Kind: cleaner.ListSuspects,
+		Share: 0.3},
 	{Kind: cleaner.ListTrusted, Share: 0.05}, {Kind: cleaner.ListTrusted, Share: 0.1},
 }
 

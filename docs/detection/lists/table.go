@@ -97,7 +97,8 @@ func (t *table) text() (string, error) {
 					}
 				}
 			}
-			fmt.Fprintf(&b, "| %d + %.0f | %s %g | %.3f | %.3f | %.3f | %.0f of %.0f |\n", d.audit, draws, p.Kind, p.Share, held, least,
+			fmt.Fprintf(&b, "| %d + %.0f | %s %g | %.3f | %.3f | %.3f | %.0f of %.0f |\n", d.audit, draws, p.Kind, p.Share,
+				held, least,
 				power/math.Max(n, 1), half, n)
 		}
 	}

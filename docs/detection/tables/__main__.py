@@ -29,8 +29,10 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=10, help="of noise and split, each with a seed of its own (10)")
     parser.add_argument("--datasets", nargs="+", choices=DATASETS, help="of those of the table (all)")
     parser.add_argument("--rates", nargs="+", type=float, help="of noise, of those of the table (all)")
-    parser.add_argument("--beside", type=Path, help="another graphcleaner, to measure beside: tables ahead, cost and steady")
-    parser.add_argument("--without", nargs="+", default=[], metavar="RIVAL", help="rivals left out: table noise; aum takes longest")
+    parser.add_argument("--beside", type=Path, help="another graphcleaner, to measure beside: tables ahead, cost and "
+                                                    "steady")
+    parser.add_argument("--without", nargs="+", default=[], metavar="RIVAL",
+                        help="rivals left out: table noise; aum takes longest")
     parser.add_argument("--jobs", type=int, default=1, help="programs at a time; not of the table cost (1)")
     parser.add_argument("--threads", type=int, default=1, help="of each program (1)")
     parser.add_argument("--out", type=Path, default=HERE / "results", help="where the tables go (%(default)s)")

@@ -31,10 +31,12 @@ def looks(bench: Bench) -> list[str]:
             for key, figures in draw.items():
                 by.setdefault((cell.rate, *key), []).append(figures)
         rows.append([about(cell)] + [f"{np.mean([d[size, '0.5'][0] for d in draws]):.3f}" for size in SIZES]
-                    + [f"{np.mean([d[size, name][1] for d in draws]):.3f}" for size, name in ((0, COUNT), *((s, "0.5") for s in SIZES))])
+                    + [f"{np.mean([d[size, name][1] for d in draws]):.3f}" for size,
+                       name in ((0, COUNT), *((s, "0.5") for s in SIZES))])
     chosen = [[rate, size, name, f"{min(f for f, _ in v):.3f}", f"{np.mean([f for f, _ in v]):.3f}", _ece(v)]
               for (rate, size, name), v in by.items() if size]
-    return [*markdown(["wrong", "draws", "spread of log b", "least F1 ratio of a cell", "mean", "mean ECE"], sorted(chosen, key=lambda r: r[:2])), "",
+    return [*markdown(["wrong", "draws", "spread of log b", "least F1 ratio of a cell", "mean", "mean ECE"],
+                      sorted(chosen, key=lambda r: r[:2])), "",
             *markdown(["cell", "F1 ratio at 50", "at 200", "ECE before", "at 50", "at 200"], rows)]
 
 
@@ -44,18 +46,22 @@ def _ece(figures: list[tuple[float, float]]) -> str:
 
 
 def follow(scores: np.ndarray, wrong: np.ndarray, seed: int) -> dict[tuple[int, str], tuple[float, float]]:
-    """By size and spread, means of F1 over that of the true number in the order of the scores, and of ECE; of size 0 before an audit."""
+    """By size and spread, means of F1 over that of the true number in the order of the scores, and of ECE; of size 0
+    before an audit.
+    """
     random, order = np.random.default_rng(seed), np.argsort(-scores, kind="stable")
     odds = np.log(np.clip(scores, 1e-6, 1 - 1e-6)) - np.log1p(-np.clip(scores, 1e-6, 1 - 1e-6))
     f1 = 2 * np.cumsum(wrong[order]) / (np.arange(len(wrong)) + 1 + wrong.sum())
     own, found = f1[wrong.sum() - 1], {(0, COUNT): [(1.0, ece(scores, wrong))]}
     for size in SIZES:
         for _ in range(REPEATS):
-            drawn = np.concatenate([random.choice(part, size // STRATA, replace=False) for part in np.array_split(order, STRATA)])
+            drawn = np.concatenate([random.choice(part, size // STRATA, replace=False)
+                                    for part in np.array_split(order, STRATA)])
             rate = np.clip(wrong[drawn].mean(), 0.5 / size, 1 - 0.5 / size)
             found.setdefault((size, COUNT), []).append((f1[max(1, round(rate * len(wrong))) - 1] / own, np.nan))
             shifts = [shift(slope * odds, rate) for slope in SLOPES]
-            likelihood = np.array([np.log(sigmoid(np.where(wrong[drawn], 1, -1) * (a + b * odds[drawn]))).sum() for a, b in zip(shifts, SLOPES)])
+            likelihood = np.array([np.log(sigmoid(np.where(wrong[drawn], 1, -1) * (a + b * odds[drawn]))).sum() for a,
+                                   b in zip(shifts, SLOPES)])
             for name, spread in SPREADS.items():
                 prior = np.log(SLOPES) ** 2 / (2 * max(spread, 1e-6) ** 2)
                 best = int(np.argmax(likelihood - prior))

@@ -21,7 +21,8 @@ def same(bench: Bench) -> list[str]:
     """Preset default and all rivals on the same labels and predictions, those of the built-in base classifier."""
     rows, every, cells = [], [], 0
     for d in bench.datasets(PAPER):
-        found = bench.drawn(bench.cells([d], RATES), lambda cell: {**bench.programs.eval(cell, METHODS), **bench.programs.later(cell)})
+        found = bench.drawn(bench.cells([d], RATES),
+                            lambda cell: {**bench.programs.eval(cell, METHODS), **bench.programs.later(cell)})
         cells = len(found)
         means = {method: {name: mean_of(figure(draws, method, name) for draws in found.values())
                           for name, _, _ in PAPER_METRICS} for method in EVERY}
@@ -53,7 +54,8 @@ def noise(bench: Bench) -> list[str]:
     lines += listed("Below the best rival", shortfalls(pairs), len(pairs))
     published = bench.drawn([Cell(d, "published", "0") for d in bench.datasets(GRAPHS)],
                             lambda cell: _drawn_by_eval(bench, cell, ["confident-learning"]))
-    flagged = [[about(cell), *(figure(draws, method, "by_split.all.flagged") for method in ("default", "confident-learning"))]
+    flagged = [[about(cell),
+                *(figure(draws, method, "by_split.all.flagged") for method in ("default", "confident-learning"))]
                for cell, draws in published.items()]
     return [*lines, "", "Flagged where the labels are as published:", "",
             *markdown(["", "default", "confident-learning"], flagged)]
@@ -82,5 +84,6 @@ def disagree(bench: Bench) -> list[str]:
 def _drawn_by_eval(bench: Bench, cell: Cell, rivals: Sequence[str] = RIVALS) -> dict[str, dict]:
     """By method the figures of a draw of eval."""
     drawn = bench.programs.drawn(cell)
-    found = bench.programs.eval(cell, [method for method in METHODS if method == "default" or method in rivals], drawn=drawn)
+    found = bench.programs.eval(cell, [method for method in METHODS if method == "default" or method in rivals],
+                                drawn=drawn)
     return found | (bench.programs.later(cell, drawn) if JUDGES.keys() & set(rivals) else {})

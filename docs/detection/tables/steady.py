@@ -17,7 +17,8 @@ FIRST = 20
 def steady(bench: Bench) -> list[str]:
     """The first 20 suspects with one seed beside those with another; suggestions for the mislabels that are found."""
     datasets = bench.datasets(("cora", "citeseer", "photo"))
-    cells = [Cell(d, "published", "0") for d in datasets] + bench.cells(datasets, ["0.1"], ("sym", "feature", "cluster"))
+    cells = [Cell(d, "published", "0") for d in datasets] + bench.cells(datasets, ["0.1"],
+                                                                        ("sym", "feature", "cluster"))
     programs = [bench.programs, *([bench.beside] if bench.beside else [])]
     found = bench.each(cells, lambda cell: [text for one in programs for text in measure(bench, one, cell)])
     header = ["overlap", "right of found", "right of all wrong"]

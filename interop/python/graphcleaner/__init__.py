@@ -12,11 +12,12 @@
 >>> found[found.is_label_issue][["paper_id", "given_label", "suggested_label"]].to_dict("records")
 [{'paper_id': 19, 'given_label': 'law', 'suggested_label': 'art'}]
 
-The work is done by the program graphcleaner, which the wheel holds. Frames go to it and come from it as Parquet. Errors are
-`GraphcleanerError`. Notes of the program go to the logger `graphcleaner`, as warnings where they may matter.
+The work is done by the program graphcleaner, which the wheel holds. Frames go to it and come from it as Parquet. Errors
+are `GraphcleanerError`. Notes of the program go to the logger `graphcleaner`, as warnings where they may matter.
 
-`from_networkx`, `from_pyg`, `read_ogb` and `read_dgl` make a `Graph`, which `clean` takes in place of nodes and edges. `to_pyg` goes back.
-`graphcleaner.pyg` trains classifiers of PyTorch Geometric. `graphcleaner.spark` cleans graphs on Apache Spark.
+`from_networkx`, `from_pyg`, `read_ogb` and `read_dgl` make a `Graph`, which `clean` takes in place of nodes and edges.
+`to_pyg` goes back. `graphcleaner.pyg` trains classifiers of PyTorch Geometric. `graphcleaner.spark` cleans graphs on
+Apache Spark.
 """
 
 from importlib.metadata import PackageNotFoundError, version
@@ -28,7 +29,8 @@ from ._graph import Graph
 from ._store import Audit, Neighborhood, Store, open
 from .errors import GraphcleanerError
 
-__all__ = ["Audit", "Graph", "GraphcleanerError", "Neighborhood", "Store", "clean", "from_networkx", "from_pyg", "open", "read_dgl", "read_ogb", "to_pyg"]
+__all__ = ["Audit", "Graph", "GraphcleanerError", "Neighborhood", "Store", "clean", "from_networkx", "from_pyg", "open",
+           "read_dgl", "read_ogb", "to_pyg"]
 
 try:
     __version__ = version("graphcleaner")

@@ -36,12 +36,15 @@ def path() -> str:
     folders = [folder for folder in os.get_exec_path() if os.path.realpath(folder) != scripts]
     if found := shutil.which(_NAME, path=os.pathsep.join(folders)):
         return found
-    raise GraphcleanerError("there is no program graphcleaner: install a wheel of this package, or name the program in GRAPHCLEANER_BINARY")
+    raise GraphcleanerError("there is no program graphcleaner: install a wheel of this package, or name the program "
+                            "in GRAPHCLEANER_BINARY")
 
 
 @contextmanager
-def running(arguments: Sequence[str], statements: str = "", *, said: list[tuple[int, str]] | None = None) -> Iterator[IO[bytes]]:
-    """Runs the program while its standard output is read. A failure is a GraphcleanerError, also where the reader failed first.
+def running(arguments: Sequence[str], statements: str = "", *, said: list[tuple[int, str]]
+            | None = None) -> Iterator[IO[bytes]]:
+    """Runs the program while its standard output is read. A failure is a GraphcleanerError, also where the reader
+    failed first.
 
     What the program says is logged. `said` gets the levels and the messages.
     """
@@ -52,7 +55,8 @@ def running(arguments: Sequence[str], statements: str = "", *, said: list[tuple[
                 asked.write(statements.encode())
                 asked.seek(0)
                 environment = {**os.environ, "GRAPHCLEANER_PARENT": str(os.getpid())}  # with which it ends
-                program = subprocess.Popen(["graphcleaner", "--log=json", *arguments], executable=found, stdin=asked, stdout=subprocess.PIPE,
+                program = subprocess.Popen(["graphcleaner", "--log=json", *arguments], executable=found, stdin=asked,
+                                           stdout=subprocess.PIPE,
                                            stderr=heard, env=environment)
         except OSError as error:
             named = " of GRAPHCLEANER_BINARY" if os.environ.get("GRAPHCLEANER_BINARY") == found else ""
@@ -90,7 +94,9 @@ def _text(heard: IO[bytes], program: subprocess.Popen[bytes]) -> str:
 
 
 def _end(program: subprocess.Popen[bytes], heard: str, arguments: Sequence[str]) -> list[tuple[int, str]]:
-    """Logs what the program said, and returns it with its levels. A failure is a GraphcleanerError that has the errors."""
+    """Logs what the program said, and returns it with its levels. A failure is a GraphcleanerError that has the
+    errors.
+    """
     said = []
     for line in filter(None, heard.split("\n")):
         try:

@@ -23,11 +23,12 @@ def from_networkx(G: Any, label: str = "label", *, split: str | None = None, wei
     weight      the attribute of edges that has their weight; an edge without it has the weight 1, as in NetworkX
     properties  other attributes of nodes to keep; None: all of them
 
-    Parallel edges count once, or by the sum of their weights. A node that is no text and no whole number has its text as id. The same of
-    two nodes is an error.
+    Parallel edges count once, or by the sum of their weights. A node that is no text and no whole number has its text
+    as id. The same of two nodes is an error.
 
-    The nodes have the order of G.nodes, which `graph.ids` has, and which need not be that of your frame. So give `clean` predictions as a
-    frame whose index has the ids: `clean(graph, predictions=pandas.DataFrame(softmax, index=papers.id, columns=model.classes_))`.
+    The nodes have the order of G.nodes, which `graph.ids` has, and which need not be that of your frame. So give
+    `clean` predictions as a frame whose index has the ids: `clean(graph, predictions=pandas.DataFrame(softmax,
+    index=papers.id, columns=model.classes_))`.
 
     >>> import networkx
     >>> G = networkx.Graph([(("x", 1), ("x", 2)), (("x", 2), ("y", 1))])
@@ -40,15 +41,18 @@ def from_networkx(G: Any, label: str = "label", *, split: str | None = None, wei
     ids = _ids([node for node, _ in rows])
     if rows and not any(label in values for _, values in rows):
         known = sorted({str(name) for _, values in rows for name in values})
-        raise GraphcleanerError(f"nodes: none has the attribute {label!r}, they have {', '.join(map(repr, known)) or 'no attributes'}: want label=…")
+        raise GraphcleanerError(f"nodes: none has the attribute {label!r}, they have "
+                                f"{', '.join(map(repr, known)) or 'no attributes'}: want label=…")
     what = f"nodes: attribute {label!r}"
     classes, labels = numbered(_column([values.get(label) for _, values in rows], what), what)
     if properties is None:
-        properties = [name for name in dict.fromkeys(name for _, values in rows for name in values) if name not in (label, split)]
+        properties = [name for name in dict.fromkeys(name for _, values in rows for name in values)
+                      if name not in (label, split)]
     kept = {}
     for name in properties:
         if str(name) in ("id", "label", "split") or str(name) in kept:
-            raise GraphcleanerError(f"nodes: the attribute {name!r} would be called as a column that is there: want properties=[…] without it")
+            raise GraphcleanerError(f"nodes: the attribute {name!r} would be called as a column that is there: want "
+                                    f"properties=[…] without it")
         kept[str(name)] = _column([values.get(name) for _, values in rows], f"attribute {name!r}")
     place = {node: i for i, (node, _) in enumerate(rows)}
     ends = np.array([(place[u], place[v]) for u, v in G.edges()], np.int64).reshape(-1, 2).T
@@ -57,26 +61,31 @@ def from_networkx(G: Any, label: str = "label", *, split: str | None = None, wei
         given = [w for _, _, w in G.edges(data=weight)]
         if given and all(w is None for w in given):
             known = sorted({str(name) for _, _, values in G.edges(data=True) for name in values})
-            raise GraphcleanerError(f"edges: none has the attribute {weight!r}, they have {', '.join(map(repr, known)) or 'no attributes'}")
+            raise GraphcleanerError(f"edges: none has the attribute {weight!r}, they have "
+                                    f"{', '.join(map(repr, known)) or 'no attributes'}")
         with reading(f"edges: attribute {weight!r}"):
             weights = np.array([1.0 if w is None else float(w) for w in given])
     return Graph(
-        ids=ids, classes=classes, labels=labels, edges=np.ascontiguousarray(ends), weights=weights, directed=G.is_directed(), properties=kept,
+        ids=ids, classes=classes, labels=labels, edges=np.ascontiguousarray(ends), weights=weights,
+        directed=G.is_directed(), properties=kept,
         splits=None if split is None else split_numbers([values.get(split) for _, values in rows]))
 
 
 @short
-def from_pyg(data: Any, *, ids: Sequence[Any] | None = None, classes: Sequence[Any] | None = None, directed: bool = False) -> Graph:
+def from_pyg(data: Any, *, ids: Sequence[Any] | None = None, classes: Sequence[Any] | None = None,
+             directed: bool = False) -> Graph:
     """Takes a graph of PyTorch Geometric (`torch_geometric.data.Data`), for `clean`.
 
-    x becomes the features, y the labels (below 0 or NaN: none), train_mask, val_mask and test_mask the splits, edge_weight the weights.
+    x becomes the features, y the labels (below 0 or NaN: none), train_mask, val_mask and test_mask the splits,
+    edge_weight the weights.
 
     ids       names of the nodes; None: 0, 1, 2…
     classes   names of the classes of y, by their numbers; None: the numbers themselves
     directed  whether edges have a direction
     """
     if not hasattr(data, "edge_index") or getattr(data, "edge_index", None) is None or not hasattr(data, "num_nodes"):
-        raise GraphcleanerError(f"data: got {type(data).__name__} without edge_index, want a Data of PyTorch Geometric, of one kind of nodes")
+        raise GraphcleanerError(f"data: got {type(data).__name__} without edge_index, want a Data of PyTorch "
+                                f"Geometric, of one kind of nodes")
     n = int(data.num_nodes)
     ids = list(range(n)) if ids is None else _ids(list(_tables.in_order(ids, "ids")))
     if len(ids) != n:
@@ -106,27 +115,31 @@ def from_pyg(data: Any, *, ids: Sequence[Any] | None = None, classes: Sequence[A
             continue
         mask = _numbers(mask)
         if mask.shape != (n,):
-            raise GraphcleanerError(f"data: got {name}_mask of shape {mask.shape}, want [{n}]: choose one of several splits first")
+            raise GraphcleanerError(f"data: got {name}_mask of shape {mask.shape}, want [{n}]: choose one of several "
+                                    f"splits first")
         splits = np.zeros(n, np.int8) if splits is None else splits
         splits[mask.astype(bool)] = at
     ends, weights = _numbers(data.edge_index).astype(np.int64), getattr(data, "edge_weight", None)
     weights = None if weights is None else _numbers(weights).reshape(-1)
     if ends.size and not 0 <= ends.min() <= ends.max() < n:
-        raise GraphcleanerError(f"data: edge_index has numbers from {ends.min()} to {ends.max()}, want nodes from 0 to {n - 1}")
+        raise GraphcleanerError(f"data: edge_index has numbers from {ends.min()} to {ends.max()}, want nodes from 0 "
+                                f"to {n - 1}")
     if not directed and data.is_undirected():  # each edge is there in both directions
         once = ends[0] <= ends[1]
         ends, weights = ends[:, once], None if weights is None else weights[once]
     x = getattr(data, "x", None)
-    return Graph(ids=ids, classes=sorted_names, labels=number[codes], edges=np.ascontiguousarray(ends), weights=weights, directed=directed,
+    return Graph(ids=ids, classes=sorted_names, labels=number[codes], edges=np.ascontiguousarray(ends), weights=weights,
+                 directed=directed,
                  splits=splits, features=None if x is None else _tables.features_of(_numbers(x), n))
 
 
 @short
 def to_pyg(graph: Graph) -> Any:
-    """Makes a `torch_geometric.data.Data`: x, edge_index, y (-1 without a label), train_mask, val_mask, test_mask, edge_weight.
+    """Makes a `torch_geometric.data.Data`: x, edge_index, y (-1 without a label), train_mask, val_mask, test_mask,
+    edge_weight.
 
-    What the graph has not is left out. Masks are of labelled nodes. Without directions, edge_index has each edge in both of them.
-    The numbers of y are places in `graph.classes`.
+    What the graph has not is left out. Masks are of labelled nodes. Without directions, edge_index has each edge in
+    both of them. The numbers of y are places in `graph.classes`.
     """
     try:
         import torch
@@ -162,7 +175,8 @@ def _ids(values: list[Any], what: str = "nodes") -> list[Any]:
         seen: dict[Any, Any] = {}
         for name, value in zip(kept, values):
             if name in seen:
-                raise GraphcleanerError(f"{what}: {seen[name]!r} and {value!r} are both written {name!r}, want names that differ")
+                raise GraphcleanerError(f"{what}: {seen[name]!r} and {value!r} are both written {name!r}, want names "
+                                        f"that differ")
             seen[name] = value
     return kept
 
@@ -174,7 +188,8 @@ def _column(values: list[Any], what: str) -> Any:
     try:
         column = pa.array(values, from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError):
-        column = pa.array([None if value is None or isinstance(value, float) and value != value else str(value) for value in values])
+        column = pa.array([None if value is None or isinstance(value, float) and value != value else str(value)
+                           for value in values])
     return _tables.array(column, what)
 
 
@@ -182,5 +197,6 @@ def _numbers(tensor: Any) -> np.ndarray:
     """A tensor, or an array, as an array."""
     if hasattr(tensor, "detach"):
         tensor = tensor.detach()
-        tensor = (tensor.to_dense() if hasattr(tensor, "to_dense") and str(tensor.layout) != "torch.strided" else tensor).cpu().numpy()
+        tensor = (tensor.to_dense() if hasattr(tensor, "to_dense") and str(tensor.layout) != "torch.strided"
+                  else tensor).cpu().numpy()
     return np.asarray(tensor)

@@ -19,7 +19,8 @@ from .errors import GraphcleanerError, short
 def read_ogb(folder: str | os.PathLike[str], *, directed: bool = False) -> Graph:
     """Reads the folder of a data set of OGB for the prediction of nodes, such as `dataset/ogbn_arxiv`, for `clean`.
 
-    It has the folders raw and split. node_year becomes the property year. Nodes are numbered from 0. Of several splits, want the folder that keeps one alone.
+    It has the folders raw and split. node_year becomes the property year. Nodes are numbered from 0. Of several splits,
+    want the folder that keeps one alone.
     """
     folder = Path(folder)
     raw = folder / "raw"
@@ -53,7 +54,8 @@ def read_ogb(folder: str | os.PathLike[str], *, directed: bool = False) -> Graph
         for name, place in (("train", 1), ("valid", 2), ("test", 3)):
             rows = _csv(kinds[0] / f"{name}.csv.gz").reshape(-1)
             if rows.size and not 0 <= rows.min() <= rows.max() < n:
-                raise GraphcleanerError(f"{kinds[0] / f'{name}.csv.gz'}: got a number that is no node, want 0 to {n - 1}")
+                raise GraphcleanerError(f"{kinds[0] / f'{name}.csv.gz'}: got a number that is no node, want 0 to "
+                                        f"{n - 1}")
             splits[rows.astype(np.int64)] = place
     properties, years = {}, raw / "node_year.csv.gz"
     if years.exists():
@@ -61,16 +63,19 @@ def read_ogb(folder: str | os.PathLike[str], *, directed: bool = False) -> Graph
         if len(year) != n:
             raise GraphcleanerError(f"{years}: got {len(year)} years, want one for each of {n} nodes")
         properties["year"] = _tables.array(year, str(years))
-    return Graph(ids=range(n), classes=classes, labels=numbers, edges=np.ascontiguousarray(ends, np.int64), splits=splits, directed=directed,
+    return Graph(ids=range(n), classes=classes, labels=numbers, edges=np.ascontiguousarray(ends, np.int64),
+                 splits=splits, directed=directed,
                  features=_features(x, n, raw), properties=properties)
 
 
 @short
-def read_dgl(folder: str | os.PathLike[str], label: str = "label", features: str = "feat", *, directed: bool = False) -> Graph:
-    """Reads the folder of a CSVDataset of DGL, of one graph with one kind of nodes and edges, for `clean`. DGL itself is not needed.
+def read_dgl(folder: str | os.PathLike[str], label: str = "label", features: str = "feat", *,
+             directed: bool = False) -> Graph:
+    """Reads the folder of a CSVDataset of DGL, of one graph with one kind of nodes and edges, for `clean`. DGL itself
+    is not needed.
 
-    label, features   the columns of the nodes that have them. The columns train_mask, val_mask and test_mask are the splits, weight of
-                      the edges their weight
+    label, features   the columns of the nodes that have them. The columns train_mask, val_mask and test_mask are the
+                      splits, weight of the edges their weight
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -89,9 +94,11 @@ def read_dgl(folder: str | os.PathLike[str], label: str = "label", features: str
     parts = {}
     for part in ("node_data", "edge_data"):
         found = meta.get(part)
-        if not isinstance(found, list) or len(found) != 1 or not isinstance(found[0], dict) or "file_name" not in found[0]:
+        if not isinstance(found, list) or len(found) != 1 or not isinstance(found[0],
+                                                                            dict) or "file_name" not in found[0]:
             count = len(found) if isinstance(found, list) else 0
-            raise GraphcleanerError(f"{path}: got {count} files of {part}, want one, with file_name: one kind of nodes and of edges")
+            raise GraphcleanerError(f"{path}: got {count} files of {part}, want one, with file_name: one kind of "
+                                    f"nodes and of edges")
         parts[part] = found[0]
     if "graph_data" in meta:
         raise GraphcleanerError(f"{path}: got graph_data, which is of several graphs, want one graph")
@@ -114,7 +121,8 @@ def read_dgl(folder: str | os.PathLike[str], label: str = "label", features: str
     if masks:
         split = pa.array(["none"] * len(nodes))
         for mask in masks:
-            split = pc.if_else(_truth(nodes[mask], folder / about["file_name"], mask), mask.removesuffix("_mask"), split)
+            split = pc.if_else(_truth(nodes[mask], folder / about["file_name"], mask),
+                               mask.removesuffix("_mask"), split)
         nodes = nodes.drop_columns(masks).append_column("split", split)
         columns["split"] = "split"
     try:
@@ -134,7 +142,8 @@ def _csv(path: Path, kind: Any = None) -> np.ndarray:
         for name in table.column_names:
             if not pa.types.is_integer(table[name].type) and not pa.types.is_floating(table[name].type) and not pa.types.is_null(table[name].type):
                 raise GraphcleanerError(f"{path}: got {table[name][0].as_py()!r}, want numbers alone")
-        kind = kind or (np.int64 if all(pa.types.is_integer(c.type) and not c.null_count for c in table.columns) else np.float64)
+        kind = kind or (np.int64 if all(pa.types.is_integer(c.type) and not c.null_count for c in table.columns)
+                        else np.float64)
         numbers = np.empty((len(table), table.num_columns), kind)
         for j, column in enumerate(table.columns):
             numbers[:, j] = column.to_numpy()
@@ -184,7 +193,8 @@ def _lists(column: Any, path: Path, name: str) -> np.ndarray:
         except ValueError as error:
             raise GraphcleanerError(f"{path}:{line}: column {name!r}: got {value!r}, want numbers") from error
         if len(rows[-1]) != len(rows[0]):
-            raise GraphcleanerError(f"{path}:{line}: column {name!r}: got {len(rows[-1])} numbers, want {len(rows[0])} as in line 2")
+            raise GraphcleanerError(f"{path}:{line}: column {name!r}: got {len(rows[-1])} numbers, want "
+                                    f"{len(rows[0])} as in line 2")
     return np.array(rows, np.float32)
 
 

@@ -49,7 +49,9 @@ class Graph:
     @short
     def of(cls, nodes: Any, edges: Any, features: Any = None, *, columns: Mapping[str, str] | None = None,
            edge_columns: Mapping[str, str] | None = None, directed: bool = False, edge_nodes: bool = False) -> Graph:
-        """Makes a graph of the frames that `clean` takes. Features are an array with a row for each node, those of edge_nodes last."""
+        """Makes a graph of the frames that `clean` takes. Features are an array with a row for each node, those of
+        edge_nodes last.
+        """
         import pyarrow.compute as pc
 
         if hasattr(features, "columns"):
@@ -109,14 +111,17 @@ class Graph:
         between = self.edges[0] != self.edges[1]
         src, dst = self.edges[:, between]
         weights = np.ones(len(src), np.float32) if self.weights is None else self.weights[between].astype(np.float32)
-        a = sparse.csr_matrix((np.r_[weights, weights], (np.r_[src, dst], np.r_[dst, src])), shape=(self.num_nodes,) * 2)
+        a = sparse.csr_matrix((np.r_[weights, weights], (np.r_[src, dst], np.r_[dst, src])),
+                              shape=(self.num_nodes,) * 2)
         if self.weights is None:
             a.data[:] = 1
         return a
 
 
 def numbered(labels: Any, what: str = "nodes: column 'label'") -> tuple[list[Any], np.ndarray]:
-    """The classes of labels in the order of graphcleaner, and the number of the class of each, -1 where there is none."""
+    """The classes of labels in the order of graphcleaner, and the number of the class of each, -1 where there is
+    none.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -6,8 +6,8 @@ import os
 import re
 from collections.abc import Sequence
 
-# What stays: what somebody wrote, and commands of a shell. Else a flag, and its value where that is no word of the sentence: it is in quotes,
-# has a comma or a sign of equality, or begins as no word does.
+# What stays: what somebody wrote, and commands of a shell. Else a flag, and its value where that is no word of the
+# sentence: it is in quotes, has a comma or a sign of equality, or begins as no word does.
 _FLAG = re.compile(r'"(?:[^"\\]|\\.)*"' r"|\bgraphcleaner [a-z]+ [^;:]*"
                    r"|(?P<command>\b(?:import|clean) )?(?<![\w-])--(?P<name>[a-z]\w*(?:-\w+)*)"
                    r"(?:[ =](?P<value>'[^']*'|[^\s;:()]+[,=][^\s;:()]*[^\s;:(),.?]|(?!(?<= )--)[A-Z0-9?#\\-](?:[^\s;:()]*[^\s;:(),.?])?))?(?![\w-])")
@@ -24,14 +24,20 @@ def of_python(said: str, arguments: Sequence[str]) -> str:
             said = re.sub(re.escape(path) + r":(\d+)", lambda at, of=frame[1]: f"{of}, row {int(at[1]) - 1}", said)
             said = said.replace(path, frame[1])
             said = re.sub(r"\bline (\d+)", lambda at: f"row {int(at[1]) - 1}", said)
-    said = re.sub(r'^((?:nodes|edges|predictions|features|ids)(?:, row \d+)?): column "((?:[^"\\]|\\.)*)"', r"\1, column '\2'", said)
-    said = said.replace("the nodes file", "the nodes").replace("want ids that nodes has", "want ids of the nodes; edge_nodes=True makes such ids nodes without a label")
+    said = re.sub(r'^((?:nodes|edges|predictions|features|ids)(?:, row \d+)?): column "((?:[^"\\]|\\.)*)"',
+                  r"\1, column '\2'", said)
+    said = said.replace("the nodes file", "the nodes").replace("want ids that nodes has",
+                                                               "want ids of the nodes; edge_nodes=True makes such ids "
+                                                               "nodes without a label")
     said = said.replace("correct the file and append", "correct the frame and append")
     said = re.sub(r"with the option (out-of-fold|in-sample)", r"with --\1", said)
-    said = said.replace("want one statement with --format parquet", "want one statement in a call").replace("a Parquet file", "a frame")
-    said = said.replace("give them to the command, as in: shell DB --who ann -c undo", "pass them to open, as in: open(path, who='ann')")
+    said = said.replace("want one statement with --format parquet",
+                        "want one statement in a call").replace("a Parquet file", "a frame")
+    said = said.replace("give them to the command, as in: shell DB --who ann -c undo",
+                        "pass them to open, as in: open(path, who='ann')")
     said = re.sub(r"\brepeat this with (?:--replace --yes )?--", "call this again with --", said)
-    said = re.sub(r"(want another)(?: name)?: (?:such as|if it is a property,) --columns \S+", r"\1 name", said)  # a frame is renamed
+    # a frame is renamed
+    said = re.sub(r"(want another)(?: name)?: (?:such as|if it is a property,) --columns \S+", r"\1 name", said)
     return _FLAG.sub(_argument, said)
 
 
@@ -46,6 +52,7 @@ def _argument(flag: re.Match[str]) -> str:
         return command + argument
     names = [re.sub(r"\\(.)", r"\1", part) for part in re.findall(r"(?:[^,\\]|\\.)+", value.strip("'"))]
     # Whether the caller gave some already is not known here.
-    if pairs := {ours: theirs for ours, _, theirs in (pair.partition("=") for pair in names) if theirs and ours in _COLUMNS}:
+    if pairs := {ours: theirs for ours, _, theirs in (pair.partition("=") for pair in names) if theirs
+                 and ours in _COLUMNS}:
         return f"{command}{str(pairs)[1:-1]} in {argument}"
     return f"{command}{argument}={names if argument in _LISTS else value}"

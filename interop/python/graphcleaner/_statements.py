@@ -17,7 +17,9 @@ _TOKENS = re.compile(
 
 
 def bound(statement: str, values: Sequence[Any]) -> str:
-    """A statement with values in the place of $1, $2 and so on, each as a literal that can be nothing else. Quotes keep theirs."""
+    """A statement with values in the place of $1, $2 and so on, each as a literal that can be nothing else. Quotes keep
+    theirs.
+    """
     if not values:
         return statement
     used = set()
@@ -55,7 +57,8 @@ def _literal(value: Any, what: str) -> str:
     if isinstance(value, str):
         return text(value)
     if isinstance(value, Iterable) and not isinstance(value, bytes):
-        raise GraphcleanerError(f"{what}: got {type(value).__name__}, want one value: for several, in ($1, $2) and a value for each")
+        raise GraphcleanerError(f"{what}: got {type(value).__name__}, want one value: for several, in ($1, $2) and a "
+                                f"value for each")
     import pyarrow as pa
 
     with reading(what):

@@ -25,27 +25,32 @@ Frame = TypeVar("Frame")
 Decision = Literal["accept", "reject", "relabel", "unlabel", "unsure"]
 
 # Flags of the program that its methods pass on.
-CLEANING = ("as_given", "expect", "hops", "in_sample", "memory", "out_of_fold", "preset", "seed", "stats", "threads", "threshold", "wait")
+CLEANING = ("as_given", "expect", "hops", "in_sample", "memory", "out_of_fold", "preset", "seed", "stats", "threads",
+            "threshold", "wait")
 _EXPORTED = ("scores", "suspects", "labels", "decisions", "verdicts", "predictions", "features", "transition")
 _EXPORTING = ("memory", "stats", "threads", "wait")
 
 
 @overload
-def open(path: str | os.PathLike[str], *, frames: Literal["arrow"] = "arrow", memory: str | None = None, threads: int | None = None,
+def open(path: str | os.PathLike[str], *, frames: Literal["arrow"] = "arrow", memory: str | None = None,
+         threads: int | None = None,
          wait: str | None = None, who: str | None = None) -> Store[pa.Table]: ...
 @overload
-def open(path: str | os.PathLike[str], *, frames: Literal["pandas"], memory: str | None = None, threads: int | None = None,
+def open(path: str | os.PathLike[str], *, frames: Literal["pandas"], memory: str | None = None,
+         threads: int | None = None,
          wait: str | None = None, who: str | None = None) -> Store[pd.DataFrame]: ...
 @overload
-def open(path: str | os.PathLike[str], *, frames: Literal["polars"], memory: str | None = None, threads: int | None = None,
+def open(path: str | os.PathLike[str], *, frames: Literal["polars"], memory: str | None = None,
+         threads: int | None = None,
          wait: str | None = None, who: str | None = None) -> Store[pl.DataFrame]: ...
 @short
-def open(path: str | os.PathLike[str], *, frames: Literal["arrow", "pandas", "polars"] = "arrow", memory: str | None = None,
+def open(path: str | os.PathLike[str], *, frames: Literal["arrow", "pandas", "polars"] = "arrow",
+         memory: str | None = None,
          threads: int | None = None, wait: str | None = None, who: str | None = None) -> Store[Any]:
     """Opens a store that `graphcleaner import` or `clean(…, store=…)` made.
 
-    `frames` is the kind of frame that answers are: arrow, pandas or polars. `memory`, `threads` and `wait` are the flags of the program,
-    such as memory="2GiB". `who` decides, in the history of decisions.
+    `frames` is the kind of frame that answers are: arrow, pandas or polars. `memory`, `threads` and `wait` are the
+    flags of the program, such as memory="2GiB". `who` decides, in the history of decisions.
 
     The store is open only while a method runs. So `with` and `close` free nothing: a closed one refuses to answer.
     """
@@ -76,12 +81,14 @@ class Audit(Generic[Frame]):
     look       the rate rests on the first draws, so many of them: 0 before the first look, which needs 25
     right      labels among these that people found right
     wrong      those that they found wrong; the others are unsettled: people are unsure or disagree
-    rate       the share of wrong labels among all, None before the first look, and where most of these draws are unsettled
+    rate       the share of wrong labels among all, None before the first look, and where most of these draws are
+               unsettled
     low, high  an interval for it. All looks of an audit have intervals with the true share, with the chance level
-    by_class   a dict for each class of these draws: class, decided (right or wrong), wrong, rate, low, high, None where the draws are too few
+    by_class   a dict for each class of these draws: class, decided (right or wrong), wrong, rate, low, high, None where
+               the draws are too few
     estimator  how the rate is computed
-    lists      a dict for the newest list of each promise, such as "fdr 0.1": promise, labels, drawn, good, wasted, open, forgiven (how many
-               draws may be wasted) and kept, True where the draws show the promise
+    lists      a dict for the newest list of each promise, such as "fdr 0.1": promise, labels, drawn, good, wasted,
+               open, forgiven (how many draws may be wasted) and kept, True where the draws show the promise
     """
 
     drawn: int
@@ -100,19 +107,24 @@ class Audit(Generic[Frame]):
 
     @short
     def draws(self) -> Frame:
-        """The draws that nobody has answered, as a frame of id and label, in the order in which people are asked for them."""
+        """The draws that nobody has answered, as a frame of id and label, in the order in which people are asked for
+        them.
+        """
         return self._store._draws(self.drawn)
 
 
 def absolute(path: str | os.PathLike[str]) -> str:
-    """A path that leads to the same place after os.chdir. os.path.abspath would go up from a link, and not from where it leads."""
+    """A path that leads to the same place after os.chdir. os.path.abspath would go up from a link, and not from where
+    it leads.
+    """
     return os.path.join(os.getcwd(), os.fspath(path))
 
 
 class Store(Generic[Frame]):
     """A store on disk, whose answers are frames. `open` makes one."""
 
-    def __init__(self, path: str | os.PathLike[str], *, frames: str = "arrow", memory: str | None = None, threads: int | None = None,
+    def __init__(self, path: str | os.PathLike[str], *, frames: str = "arrow", memory: str | None = None,
+                 threads: int | None = None,
                  wait: str | None = None, who: str | None = None) -> None:
         if frames not in _tables.KINDS:
             raise GraphcleanerError(f"frames={frames!r}: want {' or '.join(map(repr, _tables.KINDS))}")
@@ -122,7 +134,8 @@ class Store(Generic[Frame]):
         self._who = flags(who=who)
         self._closed = False
         if not os.path.isdir(self.path):
-            _binary.run(["stats", "--", self.path])  # which brings back what a process that was killed had moved aside, or says that there is none
+            # which brings back what a process that was killed had moved aside, or says that there is none
+            _binary.run(["stats", "--", self.path])
 
     def __repr__(self) -> str:
         return f"graphcleaner.open({self.path!r})"
@@ -146,15 +159,18 @@ class Store(Generic[Frame]):
 
     @short
     def query(self, statement: str, *values: Any, yes: bool = False) -> Frame:
-        """Answers one statement of the query language. $1 in it is the first of the values, a text, a number or a time, whatever it holds.
+        """Answers one statement of the query language. $1 in it is the first of the values, a text, a number or a time,
+        whatever it holds.
 
-        A time takes the form of the column, as in `when > $1`; without a zone it is UTC. A decision about all nodes that meet a condition wants yes=True.
+        A time takes the form of the column, as in `when > $1`; without a zone it is UTC. A decision about all nodes
+        that meet a condition wants yes=True.
 
         >>> store = graphcleaner.open(papers)
         >>> store.query("count nodes where degree > $1 and label != $2", 1, "it's x").to_pylist()
         [{'count': 60}]
         """
-        arguments = ["shell", "--format", "parquet", *self._flags, *self._who, *(["--yes"] if yes else []), "--", self._at]
+        arguments = ["shell", "--format", "parquet", *self._flags, *self._who, *(["--yes"] if yes else []), "--",
+                     self._at]
         return self._frame(_printed(arguments, "statement", bound(statement, values)))
 
     def _frame(self, table: pa.Table) -> Frame:
@@ -164,7 +180,8 @@ class Store(Generic[Frame]):
     @short
     def suspects(self, where: str | None = None, *values: Any, order_by: str | None = None, limit: int | None = None,
                  columns: Sequence[str] | None = None) -> Frame:
-        """The nodes whose label is probably wrong, highest score first. $1 in `where` is the first of the values, as in `query`.
+        """The nodes whose label is probably wrong, highest score first. $1 in `where` is the first of the values, as in
+        `query`.
 
         >>> graphcleaner.open(papers).suspects("label = $1", "AI", limit=1, columns=["id", "suggested"]).column_names
         ['id', 'suggested']
@@ -179,12 +196,14 @@ class Store(Generic[Frame]):
         if limit is not None:
             statement += f" limit {_whole(limit, 'limit')}"
         if columns is not None:
-            statement += " return " + ", ".join(property_name(str(name)) for name in _tables.in_order(columns, "columns"))
+            statement += " return " + ", ".join(property_name(str(name))
+                                                for name in _tables.in_order(columns, "columns"))
         return self.query(statement)
 
     @short
     def score(self, ids: Any) -> Frame:
-        """Scores of nodes as of now, by the model of the last run: a row for each id, of a list, an array or a series. Nothing is written.
+        """Scores of nodes as of now, by the model of the last run: a row for each id, of a list, an array or a series.
+        Nothing is written.
 
         >>> graphcleaner.open(papers).score(["p1", "p2"]).num_rows
         2
@@ -198,7 +217,8 @@ class Store(Generic[Frame]):
 
     @short
     def neighborhood(self, id: Any) -> Neighborhood:
-        """The picture of a node with its neighbours, which a notebook shows: their labels, and what these say of the label of the node.
+        """The picture of a node with its neighbours, which a notebook shows: their labels, and what these say of the
+        label of the node.
 
         >>> graphcleaner.open(papers).neighborhood("p7").svg[:4]
         '<svg'
@@ -211,7 +231,8 @@ class Store(Generic[Frame]):
                unlabelled: Sequence[Any] = ()) -> str:
         """Adds nodes, edges and predictions, all of them or nothing, and returns what the program says of them.
 
-        The arguments are those of `clean`. Every column of the nodes becomes a property. A known node takes the values of its row.
+        The arguments are those of `clean`. Every column of the nodes becomes a property. A known node takes the values
+        of its row.
 
         >>> graphcleaner.open(papers).append(nodes={"id": ["new"], "label": ["Databases"]}, edges={"src": ["new"], "dst": ["p1"]})
         '...1 node...'
@@ -223,9 +244,12 @@ class Store(Generic[Frame]):
                 table = _tables.nodes_table(nodes, columns, unlabelled)
                 arguments += ["--nodes", _tables.write(table, Path(folder, "nodes.parquet"), "nodes")]
             if edges is not None:
-                arguments += ["--edges", _tables.write(_tables.edges_table(edges, edge_columns), Path(folder, "edges.parquet"), "edges")]
+                arguments += ["--edges",
+                              _tables.write(_tables.edges_table(edges, edge_columns), Path(folder, "edges.parquet"),
+                                            "edges")]
             if predictions is not None:
-                arguments += _predictions.write(predictions, classes, table, _tables.mapping(columns, "columns").get("id", "id"), folder,
+                arguments += _predictions.write(predictions, classes, table,
+                                                _tables.mapping(columns, "columns").get("id", "id"), folder,
                                                 index=_tables.of_pandas(nodes, "label")[0])
             return _binary.run([*arguments, "--", self._at]).strip()
 
@@ -233,7 +257,8 @@ class Store(Generic[Frame]):
     def decide(self, ids: Any, decision: Decision, label: Any = None, *, because: str | None = None) -> Frame:
         """Decides about the labels of some nodes, by one id or several, in one step.
 
-        `decision` is accept (the suggested label is right), reject (the given label is right), relabel (`label` is right), unlabel or unsure.
+        `decision` is accept (the suggested label is right), reject (the given label is right), relabel (`label` is
+        right), unlabel or unsure.
 
         >>> store = graphcleaner.open(papers)
         >>> store.decide("p1", "relabel", "Databases", because="I have read it").column("decision").to_pylist()
@@ -266,9 +291,11 @@ class Store(Generic[Frame]):
 
     @short
     def audit(self, size: int | None = None, seed: int | None = None) -> Audit[Frame]:
-        """Tells how many labels are wrong, by labels that chance chose and people have looked at. With `size`, it asks people for so many in all.
+        """Tells how many labels are wrong, by labels that chance chose and people have looked at. With `size`, it asks
+        people for so many in all.
 
-        Answer them with `decide`, blind, or with `graphcleaner audit` or a review page. The seed, 1 by default, counts at the first draw.
+        Answer them with `decide`, blind, or with `graphcleaner audit` or a review page. The seed, 1 by default, counts
+        at the first draw.
 
         >>> store = graphcleaner.open(papers)
         >>> store.audit(size=50).draws().column_names
@@ -299,7 +326,9 @@ class Store(Generic[Frame]):
 
     @short
     def clean(self, **options: Any) -> str:
-        """Cleans again, and returns what the program says of the run. Options are the flags of `graphcleaner clean`: hops=2, as_given=True."""
+        """Cleans again, and returns what the program says of the run. Options are the flags of `graphcleaner clean`:
+        hops=2, as_given=True.
+        """
         return _binary.run(["clean", *self._flags, *of_user(options, CLEANING, self.clean), "--", self._at]).strip()
 
     @short
@@ -311,8 +340,8 @@ class Store(Generic[Frame]):
     def export(self, what: str, out: str | os.PathLike[str] | None = None, **options: Any) -> Any:
         """Exports scores, suspects, labels, decisions, verdicts, predictions, features or transition.
 
-        With `out`, to a file whose name decides the format, such as scores.parquet. Without it, as a frame; features are an array of numpy.
-        Options are the flags of `graphcleaner export`.
+        With `out`, to a file whose name decides the format, such as scores.parquet. Without it, as a frame; features
+        are an array of numpy. Options are the flags of `graphcleaner export`.
 
         >>> graphcleaner.open(papers).export("scores").column_names
         ['id', 'given_label', 'score', 'suggested_label', 'confidence']

@@ -40,7 +40,9 @@ def folder(names: Mapping[str, Mapping[str, str]] | None = None) -> Iterator[str
 
 @contextmanager
 def _unwound() -> Iterator[None]:
-    """SIGTERM is an exception meanwhile, so that it leaves no program and no folder, unless somebody has a handler for it."""
+    """SIGTERM is an exception meanwhile, so that it leaves no program and no folder, unless somebody has a handler for
+    it.
+    """
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
         yield
         return
@@ -81,7 +83,9 @@ def as_kind(table: pa.Table, kind: str) -> Any:
 
 
 def of_pandas(nodes: Any, label: str) -> tuple[Any, Any]:
-    """The index of nodes and the type of their labels in pandas; None where they are no frame of pandas or the labels are no column."""
+    """The index of nodes and the type of their labels in pandas; None where they are no frame of pandas or the labels
+    are no column.
+    """
     if kind_of(nodes) != "pandas" or not hasattr(nodes, "columns") or not hasattr(nodes, "index"):
         return None, None
     return nodes.index, next((dtype for name, dtype in nodes.dtypes.items() if str(name) == label), None)
@@ -105,7 +109,8 @@ def to_table(frame: Any, what: str, wanted: Sequence[str] = ()) -> pa.Table:
             return pa.table({name: _column(values, name, what) for name, values in frame.items()})
         if hasattr(frame, "__arrow_c_stream__") and not _is_series(frame):
             return pa.table(frame)
-    raise GraphcleanerError(f"{what}: got {type(frame).__name__}, want a frame of pandas or polars, a table of Arrow, or a dict of columns")
+    raise GraphcleanerError(f"{what}: got {type(frame).__name__}, want a frame of pandas or polars, a table of Arrow, "
+                            f"or a dict of columns")
 
 
 def _column(values: Any, name: Any, what: str) -> pa.ChunkedArray:
@@ -130,13 +135,15 @@ def mapping(columns: Any, what: str) -> dict[Any, str]:
     return {ours: str(theirs) for ours, theirs in dict(columns or {}).items()}
 
 
-def renamed(table: pa.Table, what: str, columns: dict[Any, str], wanted: Sequence[str], optional: Sequence[str]) -> pa.Table:
+def renamed(table: pa.Table, what: str, columns: dict[Any, str], wanted: Sequence[str],
+            optional: Sequence[str]) -> pa.Table:
     """The table under the names of the program. `columns` has the names of the frame by those of the program."""
     columns = dict(columns)
     if odd := [name for name in columns if name not in (*wanted, *optional)]:
         turned = {theirs: name for name, theirs in columns.items()}
         hint = f", as in {turned}" if set(turned) <= {*wanted, *optional} else ""
-        raise GraphcleanerError(f"{what}: the mapping has {odd[0]!r}, want {', '.join((*wanted, *optional))} before your names{hint}")
+        raise GraphcleanerError(f"{what}: the mapping has {odd[0]!r}, want {', '.join((*wanted, *optional))} before "
+                                f"your names{hint}")
     for name in wanted:
         theirs = columns.setdefault(name, name)
         if theirs not in table.column_names:
@@ -146,7 +153,8 @@ def renamed(table: pa.Table, what: str, columns: dict[Any, str], wanted: Sequenc
                 f"want {'edge_columns' if what == 'edges' else 'columns'}={{{hint}}}")
     for name, theirs in columns.items():
         if theirs not in table.column_names:
-            raise GraphcleanerError(f"{what}: there is no column {theirs!r} for {name!r} among {', '.join(map(repr, table.column_names))}")
+            raise GraphcleanerError(f"{what}: there is no column {theirs!r} for {name!r} among "
+                                    f"{', '.join(map(repr, table.column_names))}")
     ours = {theirs: name for name, theirs in columns.items()}
     if len(ours) < len(columns):
         raise GraphcleanerError(f"{what}: one column stands for two names: {columns}")
@@ -157,7 +165,9 @@ def renamed(table: pa.Table, what: str, columns: dict[Any, str], wanted: Sequenc
 
 
 def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column of ids or labels without a dictionary, and with whole numbers as integers: pandas makes floats of integers if one is missing."""
+    """A column of ids or labels without a dictionary, and with whole numbers as integers: pandas makes floats of
+    integers if one is missing.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -224,7 +234,8 @@ def write(table: pa.Table, path: Path, what: str) -> str:
 
     with reading(what):
         for i, field in enumerate(table.schema):
-            if pa.types.is_dictionary(field.type) or pa.types.is_null(field.type) or field.name in ("id", "label", "src", "dst"):
+            if pa.types.is_dictionary(field.type) or pa.types.is_null(field.type) or field.name in ("id", "label",
+                                                                                                    "src", "dst"):
                 table = table.set_column(i, field.name, plain(table.column(i)))
             elif pa.types.is_float16(field.type):  # the program reads none
                 table = table.set_column(i, field.name, table.column(i).cast(pa.float32()))
@@ -239,7 +250,8 @@ def write_features(features: Any, folder: str, id_name: str, rows: int) -> str:
     if isinstance(features, Mapping) or hasattr(features, "columns"):
         table = to_table(features, "features", [id_name])
         if id_name not in table.column_names:
-            raise GraphcleanerError(f"features: there is no column {id_name!r} among {', '.join(map(repr, table.column_names))}")
+            raise GraphcleanerError(f"features: there is no column {id_name!r} among "
+                                    f"{', '.join(map(repr, table.column_names))}")
         return write(table.rename_columns(["id" if name == id_name else name for name in table.column_names]),
                      Path(folder, "features.parquet"), "features")
     if hasattr(features, "detach"):
@@ -259,7 +271,8 @@ def features_of(features: Any, rows: int) -> Any:
     import numpy as np
 
     with reading("features"):
-        features = features.tocsr().astype(np.float32) if hasattr(features, "tocsr") else np.asarray(features, np.float32)
+        features = features.tocsr().astype(np.float32) if hasattr(features,
+                                                                  "tocsr") else np.asarray(features, np.float32)
     if features.ndim != 2 or features.shape[0] != rows:
         raise GraphcleanerError(f"features: got shape {features.shape}, want a row for each of {rows} nodes")
     if not np.isfinite(features.data if hasattr(features, "tocsr") else features).all():
@@ -276,7 +289,8 @@ def nodes_table(nodes: Any, columns: Mapping[str, str] | None, unlabelled: Any =
     import pyarrow.compute as pc
 
     if _is_series(nodes):
-        raise GraphcleanerError("nodes: got a series, want a frame with ids and labels, or an array of the labels of nodes 0, 1, 2…, "
+        raise GraphcleanerError("nodes: got a series, want a frame with ids and labels, or an array of the labels of "
+                                "nodes 0, 1, 2…, "
                                 "such as series.to_numpy()")
     if isinstance(nodes, Sequence) and not isinstance(nodes, (str, bytes)) or getattr(nodes, "ndim", 0) == 1:
         with reading("nodes"):
@@ -284,8 +298,10 @@ def nodes_table(nodes: Any, columns: Mapping[str, str] | None, unlabelled: Any =
     names = mapping(columns, "columns")
     table = renamed(to_table(nodes, "nodes", [*names.values(), "id"]), "nodes", names, ("id", "label"), ("split",))
     labels = texts(table.column("label"), "nodes: column 'label'")
-    values = [unlabelled] if isinstance(unlabelled, (str, bytes)) or not isinstance(unlabelled, Iterable) else unlabelled
-    none = pa.concat_arrays([pa.array([], pa.string()), *(array([value], "unlabelled").cast(pa.string()) for value in values)])
+    values = [unlabelled] if isinstance(unlabelled, (str, bytes)) or not isinstance(unlabelled,
+                                                                                    Iterable) else unlabelled
+    none = pa.concat_arrays([pa.array([], pa.string()),
+                             *(array([value], "unlabelled").cast(pa.string()) for value in values)])
     if pc.any(missing := pc.is_in(labels, none)).as_py():
         column = table.column("label")
         column = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
@@ -304,7 +320,8 @@ def with_ends(nodes: pa.Table, edges: pa.Table) -> pa.Table:
             chunks += plain(edges[end]).cast(ids.type).chunks
     ends = pa.chunked_array(chunks, ids.type).drop_null()
     more = pc.unique(ends.filter(pc.invert(pc.is_in(ends, value_set=ids.combine_chunks()))))
-    columns = {name: pa.chunked_array([*nodes[name].chunks, pa.nulls(len(more), nodes[name].type)]) for name in nodes.column_names}
+    columns = {name: pa.chunked_array([*nodes[name].chunks, pa.nulls(len(more), nodes[name].type)])
+               for name in nodes.column_names}
     return pa.table({**columns, "id": pa.chunked_array([*ids.chunks, more])})
 
 

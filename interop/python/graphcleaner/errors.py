@@ -15,7 +15,8 @@ _Call = TypeVar("_Call", bound=Callable[..., Any])
 class GraphcleanerError(Exception):
     """An error whose text says where, what was found, and what was wanted.
 
-    `code` is the exit code of the program where it failed: 1 failed, 2 wrong usage, 3 the verdict of a gate. Else it is None.
+    `code` is the exit code of the program where it failed: 1 failed, 2 wrong usage, 3 the verdict of a gate. Else it is
+    None.
     """
 
     def __init__(self, *args: object, code: int | None = None) -> None:
@@ -34,9 +35,11 @@ def reading(what: str) -> Iterator[None]:
         says = str(error.args[0] if error.args else error)
         if not re.match(r"Expected bytes, got|Could not convert .* with type .*: tried to convert", says, re.DOTALL):
             raise GraphcleanerError(f"{what}: {error}") from error
-        column = re.search(r"failed for column (.*) with type", str(error.args[-1]), re.DOTALL)  # as Arrow says of a frame of pandas
+        # as Arrow says of a frame of pandas
+        column = re.search(r"failed for column (.*) with type", str(error.args[-1]), re.DOTALL)
         where = f"{what}: column {column[1]!r}" if column else what
-        raise GraphcleanerError(f"{where}: got values of several types, want one, such as text or integers ({says})") from error
+        raise GraphcleanerError(f"{where}: got values of several types, want one, such as text or integers "
+                                f"({says})") from error
 
 
 def short(call: _Call) -> _Call:
@@ -50,7 +53,8 @@ def short(call: _Call) -> _Call:
             return call(*arguments, **named)
         except GraphcleanerError as error:
             failed = error.with_traceback(None)
-        except (ArithmeticError, AttributeError, NotImplementedError, TypeError, ValueError) as error:  # of an odd value
+        # of an odd value
+        except (ArithmeticError, AttributeError, NotImplementedError, TypeError, ValueError) as error:
             raise GraphcleanerError(f"{call.__name__}: {error}") from error
         raise failed from None
 

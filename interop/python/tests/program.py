@@ -18,6 +18,7 @@ def binary(tmp_path_factory):
     assert go, "want GRAPHCLEANER_BINARY, or go in PATH"
     path = tmp_path_factory.mktemp("bin") / "graphcleaner"
     subprocess.run(
-        [go, "build", "-o", str(path), "."], cwd=Path(__file__).parents[3], check=True, env={**os.environ, "CGO_ENABLED": "0"}
+        [go, "build", "-o", str(path), "."], cwd=Path(__file__).parents[3], check=True,
+        env={**os.environ, "CGO_ENABLED": "0"}
     )
     return str(path)

@@ -1,4 +1,6 @@
-"""Which row is of which node, in what goes to `clean` and in what comes back. These run in the environment of a wheel, too: see test_wheel.py."""
+"""Which row is of which node, in what goes to `clean` and in what comes back. These run in the environment of a wheel,
+too: see test_wheel.py.
+"""
 
 import json
 import re
@@ -48,7 +50,8 @@ def test_rows_of_predictions():
     again = np.random.default_rng(6).permutation(len(nodes))
     own = softmax.set_axis(nodes.index)
     by_id = softmax.set_axis(nodes.paper_id.to_numpy())
-    for given in (own, own.iloc[again], by_id, by_id.iloc[again], by_id.rename_axis("paper_id"), by_id.iloc[again].reset_index(names="paper_id")):
+    for given in (own, own.iloc[again], by_id, by_id.iloc[again], by_id.rename_axis("paper_id"),
+                  by_id.iloc[again].reset_index(names="paper_id")):
         pd.testing.assert_frame_equal(clean(nodes, edges, given), want)
     pd.testing.assert_frame_equal(clean(nodes.reset_index(drop=True), edges, softmax), want.reset_index(drop=True))
     refused = r"fits nodes in ways that differ: want predictions.set_index\(.* if it is of the index of nodes, or predictions.to_numpy\(\) and classes"
@@ -94,9 +97,11 @@ def test_an_index_that_may_be_ids_and_rows():
     predictions = pd.DataFrame(softmax, columns=classes)
     mixed = nodes.sample(frac=1, random_state=1).reset_index(drop=True)
     graph = graphcleaner.Graph.of(mixed, edges, columns=COLUMNS, edge_columns=EDGE_COLUMNS)
-    with pytest.raises(GraphcleanerError, match=r"differ: want predictions.rename_axis\('id'\) if it has ids, or predictions.to_numpy\(\) and classes=list"):
+    with pytest.raises(GraphcleanerError,
+                       match=r"differ: want predictions.rename_axis\('id'\) if it has ids, or predictions.to_numpy\(\) and classes=list"):
         graphcleaner.clean(graph, predictions=predictions, as_given=True)
-    with pytest.raises(GraphcleanerError, match=r"differ: want predictions.rename_axis\('paper_id'\) if it has ids, or predictions.set_index"):
+    with pytest.raises(GraphcleanerError,
+                       match=r"differ: want predictions.rename_axis\('paper_id'\) if it has ids, or predictions.set_index"):
         clean(mixed, edges, predictions)
     want = clean(mixed, edges, predictions.assign(paper_id=nodes.paper_id))
     pd.testing.assert_frame_equal(clean(mixed, edges, predictions.rename_axis("paper_id")), want)
@@ -110,9 +115,11 @@ def test_an_index_that_may_be_ids_of_the_store(tmp_path):
     store = graphcleaner.open(tmp_path / "s")
     new = pd.DataFrame({"id": [70, 71, 72], "label": [0, 1, 2]}, index=[5, 6, 7])
     predictions = pd.DataFrame(np.eye(3), columns=classes, index=new.index)
-    with pytest.raises(GraphcleanerError, match=r"differ: want predictions.rename_axis\('id'\) if it has ids, or predictions.set_index"):
+    with pytest.raises(GraphcleanerError,
+                       match=r"differ: want predictions.rename_axis\('id'\) if it has ids, or predictions.set_index"):
         store.append(new, predictions=predictions)
-    for given in (predictions.set_index(new.loc[predictions.index, "id"]), predictions.set_axis([70, 71, 72]), predictions.reset_index(drop=True)):
+    for given in (predictions.set_index(new.loc[predictions.index, "id"]), predictions.set_axis([70, 71, 72]),
+                  predictions.reset_index(drop=True)):
         assert "3 rows of predictions" in store.append(new, predictions=given)
         rows = store.export("predictions").to_pandas().set_index("id")
         assert (rows.loc[[70, 71, 72], list(map(str, classes))].to_numpy() == np.eye(3)).all()
@@ -143,7 +150,8 @@ def test_columns_of_an_array_are_the_sorted_classes(labels, order):
     subject = pd.Series(labels).iloc[nodes.subject].reset_index(drop=True)
     truth = list(pd.Series(labels).iloc[np.arange(60) % 3])
     softmax = np.array([[0.7 if y == c else 0.3 / (len(order) - 1) for c in order] for y in truth])
-    pd.testing.assert_frame_equal(clean(nodes.assign(subject=subject), edges, softmax), clean(nodes.assign(subject=subject), edges, softmax, order))
+    pd.testing.assert_frame_equal(clean(nodes.assign(subject=subject), edges, softmax),
+                                  clean(nodes.assign(subject=subject), edges, softmax, order))
     with pytest.raises(GraphcleanerError, match=f"got {len(order) + 2} columns.*want classes=model.classes_"):
         clean(nodes.assign(subject=subject), edges, np.hstack([softmax, softmax[:, :2] * 0]))
 
@@ -156,22 +164,28 @@ def test_predictions_of_some_nodes():
     want = clean(nodes, edges, given, classes)
     assert want.score[some].notna().all() and want.score[~some].isna().all()
     named = pd.DataFrame(softmax, columns=classes)
-    for part in (pd.DataFrame(given, columns=classes), named[some], named.assign(paper_id=nodes.paper_id)[some], named.set_axis(nodes.paper_id.to_numpy())[some]):
+    for part in (pd.DataFrame(given, columns=classes), named[some], named.assign(paper_id=nodes.paper_id)[some],
+                 named.set_axis(nodes.paper_id.to_numpy())[some]):
         pd.testing.assert_frame_equal(clean(nodes, edges, part), want)
-    with pytest.raises(GraphcleanerError, match="got 45 rows for 60 nodes: want a row for each node, of NaN where there is none, or a frame"):
+    with pytest.raises(GraphcleanerError, match="got 45 rows for 60 nodes: want a row for each node, of NaN where "
+                                                "there is none, or a frame"):
         clean(nodes, edges, softmax[some], classes)
     nodes, edges, softmax, classes = frames(count=600)
     softmax[::4] = np.nan
     joined = graphcleaner.clean(nodes, edges, softmax, classes, columns=COLUMNS, edge_columns=EDGE_COLUMNS)
-    assert joined.score.notna().all() and any("150 of 600 nodes have no predictions" in line for line in joined.attrs["graphcleaner"]["notes"])
+    assert joined.score.notna().all() and any("150 of 600 nodes have no predictions" in line
+                                              for line in joined.attrs["graphcleaner"]["notes"])
 
 
-@pytest.mark.parametrize("given", [[1.0, 0.0, np.nan], pd.array([1, 0, None], "Int64"), pd.array([True, False, None], "boolean"),
+@pytest.mark.parametrize("given", [[1.0, 0.0, np.nan], pd.array([1, 0, None], "Int64"),
+                                   pd.array([True, False, None], "boolean"),
                                    pd.array(["b", "a", None], "string"), np.array([1, 0, None], object)], ids=str)
 def test_both_labels_have_the_type_of_the_labels(given):
     nodes, edges, _, _ = frames(names=False)
-    nodes["subject"] = pd.Series(given).iloc[[0 if v % 9 == 5 else 2 if v == 7 else v % 2 for v in range(60)]].to_numpy() \
-        if isinstance(given, (list, np.ndarray)) else pd.array([given[2 if v == 7 else v % 2] for v in range(60)], given.dtype)
+    nodes["subject"] = pd.Series(given).iloc[[0 if v % 9 == 5 else 2 if v == 7 else v % 2
+                                              for v in range(60)]].to_numpy() \
+        if isinstance(given, (list, np.ndarray)) else pd.array([given[2 if v == 7 else v % 2] for v in range(60)],
+                                                               given.dtype)
     found = clean(nodes, edges)
     assert found.given_label.dtype == found.suggested_label.dtype == found.predicted_label.dtype == nodes.subject.dtype
     assert pd.isna(found.given_label[7]) and found.given_label.drop(7).tolist() == nodes.subject.drop(7).tolist()
@@ -190,7 +204,8 @@ def test_labels_that_mean_none(values):
     nodes, edges, _, _ = frames()
     nodes.loc[[3, 4], "subject"] = ["NA", "-"]
     found = clean(nodes, edges, unlabelled=values)
-    assert found.score.isna().tolist() == [v in (3, 4) for v in range(60)] and set(found.suggested_label) == set(CLASSES)
+    assert found.score.isna().tolist() == [v in (3, 4)
+                                           for v in range(60)] and set(found.suggested_label) == set(CLASSES)
     category = clean(nodes.assign(subject=nodes.subject.astype("category")), edges, unlabelled=values)
     assert category.score.isna().sum() == 2
 
@@ -201,12 +216,14 @@ def test_warnings_are_whole_messages(caplog):
     run = clean(nodes, edges, np.hstack([softmax, softmax[:, :1] * 0]), [*classes, "N/A"]).attrs["graphcleaner"]
     said = [line for line in run["warnings"] if "often mean that a node has none" in line]
     assert len(said) == 1 and said[0].endswith("call this again with unlabelled=['N/A']")
-    assert caplog.text.count("often mean that a node has none") == 1 and not any(line.startswith("no splits") for line in run["warnings"])
+    assert caplog.text.count("often mean that a node has none") == 1 and not any(line.startswith("no splits")
+                                                                                 for line in run["warnings"])
 
 
 def test_classes_of_a_graph_that_mean_none():
     nodes, edges, softmax, _ = frames()
-    graph = graphcleaner.Graph.of(nodes.assign(subject=nodes.subject.mask(nodes.paper_id == "p4", "NA")), edges, columns=COLUMNS, edge_columns=EDGE_COLUMNS)
+    graph = graphcleaner.Graph.of(nodes.assign(subject=nodes.subject.mask(nodes.paper_id == "p4", "NA")), edges,
+                                  columns=COLUMNS, edge_columns=EDGE_COLUMNS)
     assert graph.classes == ["AI", "Databases", "NA", "Theory"]
     found = graphcleaner.clean(graph, predictions=softmax[:, [2, 1, 0]] > 0.5, unlabelled="NA", as_given=True)
     assert found["score"].isna().sum() == 1 and set(found["suggested_label"]) <= set(CLASSES)
@@ -215,7 +232,8 @@ def test_classes_of_a_graph_that_mean_none():
 def test_numbers_that_mean_none(papers):  # noqa: F811
     nodes, edges, softmax, classes = frames(names=False)
     for missing, subject in ((-1, nodes.subject), (-1.0, nodes.subject.astype(float))):
-        found = clean(nodes.assign(subject=subject.mask(nodes.paper_id == 5, missing)), edges, softmax, unlabelled=missing)
+        found = clean(nodes.assign(subject=subject.mask(nodes.paper_id == 5, missing)), edges, softmax,
+                      unlabelled=missing)
         assert found.score.isna().sum() == 1 and found.suggested_label[5] == 2
     store = graphcleaner.open(papers)
     store.append({"id": ["new"], "label": ["NA"]}, unlabelled="NA")
@@ -229,10 +247,12 @@ def test_what_is_known_of_the_run(caplog):
     run = found.attrs["graphcleaner"]
     assert 0 < run["threshold"] < 1 and (found.score > run["threshold"]).sum() == run["suspects"]
     assert 0 <= run["contradicted"] <= run["suspects"]
-    assert run["warnings"] and all(line in caplog.text for line in run["warnings"]) and set(run["warnings"]) <= set(run["notes"])
+    assert run["warnings"] and all(line in caplog.text
+                                   for line in run["warnings"]) and set(run["warnings"]) <= set(run["notes"])
     assert any("predictions" in line for line in run["warnings"])
     table = clean(pa.Table.from_pandas(nodes), pa.Table.from_pandas(edges), softmax, classes)
     assert json.loads(table.schema.metadata[b"graphcleaner"])["predictions"] == "imported"
     polars = pytest.importorskip("polars")
-    assert clean(polars.from_pandas(nodes), polars.from_pandas(edges)).attrs["graphcleaner"]["predictions"] == "built-in"
+    assert clean(polars.from_pandas(nodes),
+                 polars.from_pandas(edges)).attrs["graphcleaner"]["predictions"] == "built-in"
     assert table.num_rows == 600 and json.dumps(found[found.is_label_issue].attrs)

@@ -62,6 +62,7 @@ def test_refused_audits(papers, tmp_path):
     nodes = pd.DataFrame({"id": ["a", "b"], "label": ["x", "y"]})
     nodes.to_csv(tmp_path / "nodes.csv", index=False)
     (tmp_path / "edges.csv").write_text("src,dst\na,b\n")
-    graphcleaner._binary.run(["import", str(tmp_path / "g"), "--nodes", str(tmp_path / "nodes.csv"), "--edges", str(tmp_path / "edges.csv")])
+    graphcleaner._binary.run(["import", str(tmp_path / "g"), "--nodes", str(tmp_path / "nodes.csv"), "--edges",
+                              str(tmp_path / "edges.csv")])
     with pytest.raises(GraphcleanerError, match="run clean first"):
         graphcleaner.open(tmp_path / "g").audit(size=50)

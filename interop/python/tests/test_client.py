@@ -1,4 +1,6 @@
-"""`clean` and `open`, against the program. These run with this folder, and in the environment of a wheel: see test_wheel.py."""
+"""`clean` and `open`, against the program. These run with this folder, and in the environment of a wheel: see
+test_wheel.py.
+"""
 
 import doctest
 import importlib
@@ -37,13 +39,16 @@ def truth(count=60):
 
 
 def frames(names=True, count=60):
-    """Papers of three fields that cite papers of their own: nodes, edges and softmax, whose columns are in the order of pandas.factorize."""
+    """Papers of three fields that cite papers of their own: nodes, edges and softmax, whose columns are in the order of
+    pandas.factorize.
+    """
     fields = truth(count)
     labels = fields.copy()
     labels[WRONG] = (labels[WRONG] + 1) % 3
     ids = [f"p{i}" for i in range(count)] if names else list(range(count))
     ends = [(i, j) for i in range(count) for j in (i + 3, i + 6, i + 15) if j < count]
-    nodes = pd.DataFrame({"paper_id": ids, "subject": [CLASSES[i] if names else int(i) for i in labels], "year": 2000 + fields})
+    nodes = pd.DataFrame({"paper_id": ids, "subject": [CLASSES[i] if names else int(i) for i in labels],
+                          "year": 2000 + fields})
     edges = pd.DataFrame({"source": [ids[i] for i, _ in ends], "target": [ids[j] for _, j in ends]})
     codes, classes = pd.factorize(nodes.subject)
     softmax = np.full((count, 3), 0.1)
@@ -58,7 +63,8 @@ def cleaned(tmp_path_factory):
     """A store of those papers."""
     path = tmp_path_factory.mktemp("stores") / "papers.graph"
     nodes, edges, softmax, classes = frames()
-    graphcleaner.clean(nodes, edges, softmax, classes, columns=COLUMNS, edge_columns=EDGE_COLUMNS, store=path, as_given=True)
+    graphcleaner.clean(nodes, edges, softmax, classes, columns=COLUMNS, edge_columns=EDGE_COLUMNS, store=path,
+                       as_given=True)
     return path
 
 
@@ -69,7 +75,8 @@ def papers(cleaned, tmp_path):
 
 
 def clean(nodes, edges, softmax=None, classes=None, **options):
-    return graphcleaner.clean(nodes, edges, softmax, classes, columns=COLUMNS, edge_columns=EDGE_COLUMNS, as_given=softmax is not None, **options)
+    return graphcleaner.clean(nodes, edges, softmax, classes, columns=COLUMNS, edge_columns=EDGE_COLUMNS,
+                              as_given=softmax is not None, **options)
 
 
 def test_frame_to_suspects():
@@ -116,7 +123,8 @@ def test_kinds_of_frames():
     pd.testing.assert_frame_equal(table.to_pandas(), want)
     named = pd.DataFrame(softmax, columns=classes)
     pd.testing.assert_frame_equal(clean(nodes, edges, named), want)
-    pd.testing.assert_frame_equal(clean(nodes, edges, named.assign(paper_id=nodes.paper_id).sample(frac=1, random_state=1)), want)
+    pd.testing.assert_frame_equal(clean(nodes, edges,
+                                        named.assign(paper_id=nodes.paper_id).sample(frac=1, random_state=1)), want)
     by_index = nodes.set_index("paper_id")
     pd.testing.assert_frame_equal(clean(by_index, edges, softmax, classes), want.set_index("paper_id"))
     categories = nodes.assign(subject=nodes.subject.astype("category"))
@@ -135,7 +143,8 @@ def test_predictions_of_some_nodes():
     pd.testing.assert_frame_equal(clean(mixed, edges, named[:40]), clean(mixed, edges, placed))
     # The numbers of rows are not those of nodes.
     for other in (pa.Table.from_pandas(mixed), frames()[0], nodes.assign(paper_id=nodes.paper_id + 1)):
-        with pytest.raises(GraphcleanerError, match="got 40 rows for 60 nodes: want .* or a frame with the ids as the column 'paper_id'$"):
+        with pytest.raises(GraphcleanerError, match="got 40 rows for 60 nodes: want .* or a frame with the ids as the "
+                                                    "column 'paper_id'$"):
             clean(other, edges, named[:40])
 
 
@@ -154,13 +163,15 @@ def test_arrays_and_numbers():
     for ends in (edges.to_numpy(), edges.to_numpy().T):
         found = graphcleaner.clean(nodes.subject.to_numpy(), ends, softmax.astype(np.float32), classes, as_given=True)
         assert list(found.columns) == ["id", *ANSWER]
-        assert np.allclose(found.score, want.score, atol=1e-5) and list(found.suggested_label) == list(want.suggested_label)
+        assert np.allclose(found.score, want.score,
+                           atol=1e-5) and list(found.suggested_label) == list(want.suggested_label)
 
 
 def test_columns_named_by_numbers():
     nodes, edges, softmax, classes = frames()
     nodes.columns, edges.columns = range(3), range(2)
-    found = graphcleaner.clean(nodes, edges, softmax, classes, columns={"id": 0, "label": 1}, edge_columns={"src": 0, "dst": 1}, as_given=True)
+    found = graphcleaner.clean(nodes, edges, softmax, classes, columns={"id": 0, "label": 1},
+                               edge_columns={"src": 0, "dst": 1}, as_given=True)
     assert list(found["0"]) == list(nodes[0])
 
 
@@ -180,7 +191,8 @@ def test_columns_of_several_types():
 def test_a_closed_store_refuses(cleaned):
     with graphcleaner.open(cleaned) as store:
         assert store.suspects(limit=1).num_rows == 1
-    for method in (store.suspects, store.rescore, lambda: store.export("scores"), lambda: store.score("p1"), lambda: store.decide("p1", "accept")):
+    for method in (store.suspects, store.rescore, lambda: store.export("scores"), lambda: store.score("p1"),
+                   lambda: store.decide("p1", "accept")):
         with pytest.raises(GraphcleanerError, match="papers.graph: the store is closed, want graphcleaner.open"):
             method()
 
@@ -217,41 +229,53 @@ def test_without_predictions(tmp_path):
 
 
 @pytest.mark.parametrize("change, message", [
-    (dict(columns=None), r"nodes: there is no column 'id' among 'paper_id', 'subject', 'year': want columns=\{'id': …, 'label': …\}"),
-    (dict(columns={**COLUMNS, "colour": "x"}), "nodes: the mapping has 'colour', want id, label, split before your names$"),
-    (dict(columns={"paper_id": "id", "subject": "label"}), "the mapping has 'paper_id', want .* names, as in {'id': 'paper_id', 'label': 'subject'}"),
+    (dict(columns=None),
+     r"nodes: there is no column 'id' among 'paper_id', 'subject', 'year': want columns=\{'id': …, 'label': …\}"),
+    (dict(columns={**COLUMNS, "colour": "x"}), "nodes: the mapping has 'colour', want id, label, split before your "
+                                               "names$"),
+    (dict(columns={"paper_id": "id", "subject": "label"}), "the mapping has 'paper_id', want .* names, as in {'id': "
+                                                           "'paper_id', 'label': 'subject'}"),
     (dict(columns=["paper_id", "subject"]), "columns: got list, want a dict that has your names by ours"),
     (dict(edge_columns="source"), "edge_columns: got str, want a dict"),
     (dict(columns={**COLUMNS, "split": "fold"}), "nodes: there is no column 'fold' for 'split'"),
     (dict(edge_columns={"src": "source", "dst": "source"}), "edges: one column stands for two names"),
-    (dict(predictions=np.ones((60, 4)) / 4), "predictions: got 4 columns, and 3 labels among the nodes: 'AI', 'Databases', 'Theory': want classes=model.classes_"),
+    (dict(predictions=np.ones((60, 4)) / 4), "predictions: got 4 columns, and 3 labels among the nodes: 'AI', "
+                                             "'Databases', 'Theory': want classes=model.classes_"),
     (dict(predictions=np.ones((60, 4)) / 4, classes=CLASSES), "predictions: got 4 columns, and 3 classes"),
     (dict(predictions=np.ones((59, 3)) / 3, classes=CLASSES), "predictions: got 59 rows for 60 nodes"),
     (dict(predictions=np.ones((60, 3)), classes=CLASSES), r"^predictions: row 0 \(node p0\): they add up to 3, want 1"),
     (dict(predictions=np.ones(60), classes=CLASSES), "predictions: got an array of 1 dimensions"),
     (dict(classes=CLASSES), "classes: want predictions with them"),
     (dict(edges=np.ones((3, 3))), r"edges: got an array of shape \(3, 3\)"),
-    (dict(edges={"source": ["p0"], "target": ["p99"]}), 'node "p99", want ids of the nodes; edge_nodes=True makes such ids nodes without a label$'),
+    (dict(edges={"source": ["p0"], "target": ["p99"]}), 'node "p99", want ids of the nodes; edge_nodes=True makes '
+                                                        'such ids nodes without a label$'),
     (dict(nodes="nodes.csv"), "nodes: "),
     (dict(nodes=pd.Series(["x", "y"])), "nodes: got a series, want a frame with ids and labels, or an array"),
     (dict(nodes=[["x"], ["y", 1]]), "nodes: "),
-    (dict(nodes={"paper_id": ["a", "b"], "subject": ["x", "\ud800"]}), "nodes: column 'subject': 'utf-8' codec can't encode"),
+    (dict(nodes={"paper_id": ["a", "b"], "subject": ["x", "\ud800"]}), "nodes: column 'subject': 'utf-8' codec can't "
+                                                                       "encode"),
     (dict(nodes={"paper_id": [1.0, float("inf")], "subject": ["x", "y"]}), "^edges, row 0"),
-    (dict(predictions=np.ones((60, 3)) / 3, classes=set(CLASSES)), "classes: got set, want a list or an array, since the order counts"),
+    (dict(predictions=np.ones((60, 3)) / 3, classes=set(CLASSES)), "classes: got set, want a list or an array, since "
+                                                                   "the order counts"),
     (dict(predictions=np.ones((60, 3)) / 3, classes="abc"), "classes: got str, want a list"),
     (dict(predictions=np.ones((60, 3)) / 3, classes=dict.fromkeys(CLASSES)), "classes: got dict, want a list"),
     (dict(predictions=np.ones((60, 3)) / 3, classes=[["a"], ["b"], ["c"]]), "classes: "),
     (dict(predictions=[[1.0], [0.5, 0.5]]), "predictions: setting an array element"),
     (dict(nodes={"paper_id": ["a", 1], "subject": ["x", "y"]}), "nodes: "),
-    (dict(nodes=pd.DataFrame({"paper_id": ["a", "b"], "subject": pd.to_timedelta([1, 2])})), "nodes: column 'label': Unsupported cast"),
-    (dict(predictions=np.ones((60, 3)) * 1j, classes=CLASSES), "predictions: got an array of complex128, want real numbers"),
-    (dict(predictions=np.ones((60, 2)) / 2, classes=CLASSES[:2]), "predictions: nodes have the label 'AI', and the classes are 'Theory', 'Databases'$"),
+    (dict(nodes=pd.DataFrame({"paper_id": ["a", "b"], "subject": pd.to_timedelta([1, 2])})),
+     "nodes: column 'label': Unsupported cast"),
+    (dict(predictions=np.ones((60, 3)) * 1j, classes=CLASSES), "predictions: got an array of complex128, want real "
+                                                               "numbers"),
+    (dict(predictions=np.ones((60, 2)) / 2, classes=CLASSES[:2]), "predictions: nodes have the label 'AI', and the "
+                                                                  "classes are 'Theory', 'Databases'$"),
     (dict(nodes=frames()[0].assign(subject=[0, 1, 2] * 20), predictions=np.ones((60, 3)) / 3, classes=CLASSES),
      r"predictions: nodes have the label '0', and the classes are 'Theory', .*: the labels are numbers, want these as classes, such as range\(3\)"),
-    (dict(nodes=frames()[0].assign(subject=[0, 1, -1] * 20), predictions=np.ones((60, 2)) / 2, classes=range(2)), "-1 for a missing label, want unlabelled"),
+    (dict(nodes=frames()[0].assign(subject=[0, 1, -1] * 20), predictions=np.ones((60, 2)) / 2, classes=range(2)),
+     "-1 for a missing label, want unlabelled"),
     (dict(hops=9), "^hops=9: want 1 to 5$"),
     (dict(memory="x"), '^memory: got "x"'),
-    (dict(nodes=frames()[0].assign(subject=[0, 1, -1] * 20), predictions=np.ones((60, 2)) / 2), r"want classes=model.*; or unlabelled=\[-1\]"),
+    (dict(nodes=frames()[0].assign(subject=[0, 1, -1] * 20), predictions=np.ones((60, 2)) / 2),
+     r"want classes=model.*; or unlabelled=\[-1\]"),
     (dict(predictions=pd.DataFrame(np.ones((60, 3)) / 3, columns=CLASSES).assign(id=frames()[0].paper_id)),
      "predictions: their column 'id' is no label, and the ids of the nodes are called 'paper_id'"),
     (dict(labels=["x"]), "^labels=…: there is no such option, want as_given"),
@@ -267,11 +291,13 @@ def test_errors(change, message):
 
 
 def test_a_store_is_not_overwritten(papers):
-    with pytest.raises(GraphcleanerError, match=r"papers.graph is there already: want another directory, replace=True to make it anew"):
+    with pytest.raises(GraphcleanerError,
+                       match=r"papers.graph is there already: want another directory, replace=True to make it anew"):
         clean(*frames(), store=papers)
 
 
-@pytest.mark.parametrize("change", [dict(colour="x"), dict(columns={"id": "score", "label": "subject"}), dict(format="x")])
+@pytest.mark.parametrize("change", [dict(colour="x"), dict(columns={"id": "score", "label": "subject"}),
+                                    dict(format="x")])
 def test_a_failure_leaves_no_store(tmp_path, change):
     nodes, edges, _, _ = frames()
     with pytest.raises(GraphcleanerError):
@@ -286,7 +312,8 @@ def test_a_failure_leaves_no_store(tmp_path, change):
 def test_a_program_that_is_killed(tmp_path, monkeypatch, papers):
     """It may break off in the middle of a message."""
     store, killed = graphcleaner.open(papers), tmp_path / "killed"
-    killed.write_text("#!/bin/sh\nprintf '%s\\n' '{\"level\": \"ERROR\", \"msg\": \"one\"}' 'fatal error: two' >&2\nprintf '{\"level\": \"INFO' >&2\nkill -9 $$\n")
+    killed.write_text("#!/bin/sh\nprintf '%s\\n' '{\"level\": \"ERROR\", \"msg\": \"one\"}' 'fatal error: two' "
+                      ">&2\nprintf '{\"level\": \"INFO' >&2\nkill -9 $$\n")
     killed.chmod(0o755)
     monkeypatch.setenv("GRAPHCLEANER_BINARY", str(killed))
     with pytest.raises(GraphcleanerError, match="^one\nfatal error: two$"):
@@ -316,13 +343,16 @@ def test_names_like_flags(tmp_path, monkeypatch):
     assert store.query("count nodes").num_rows == 1
     assert store.score("p1").num_rows == 1 and store.export("scores").num_rows == 60 and "<svg" in store.neighborhood("p1").svg
     store.export("scores", "-o.csv")
-    assert Path("-o.csv").exists() and store.append(edges={"src": ["p1"], "dst": ["p2"]}) and store.clean(as_given=True) and store.rescore()
+    assert Path("-o.csv").exists() and store.append(edges={"src": ["p1"],
+                                                           "dst": ["p2"]}) and store.clean(as_given=True) and store.rescore()
     with pytest.raises(GraphcleanerError, match="--help"):
         store.export("--help")
 
 
-@pytest.mark.parametrize("values", [pd.date_range("2021-01-01", periods=3, freq="36h"), pd.date_range("2021-01-01", periods=3, tz="Europe/Rome"),
-                                    [True, False, True], [0.5, 1.5, 1e-7], list(pd.date_range("2021-01-01", periods=3).date)], ids=str)
+@pytest.mark.parametrize("values", [pd.date_range("2021-01-01", periods=3, freq="36h"),
+                                    pd.date_range("2021-01-01", periods=3, tz="Europe/Rome"),
+                                    [True, False, True], [0.5, 1.5, 1e-7],
+                                    list(pd.date_range("2021-01-01", periods=3).date)], ids=str)
 def test_labels_of_all_kinds(values):
     nodes, edges, _, _ = frames()
     nodes["subject"] = [values[v % 3] for v in range(60)]
@@ -355,14 +385,16 @@ def test_append(papers):
     store = graphcleaner.open(papers)
     nodes = pd.DataFrame({"paper_id": ["n1", "n2"], "subject": ["AI", "AI"], "year": [2001, None]})
     edges = pd.DataFrame({"source": ["n1", "n2"], "target": ["p2", "p5"]})
-    said = store.append(nodes, edges, np.array([[0.1, 0.1, 0.8]] * 2), CLASSES, columns=COLUMNS, edge_columns=EDGE_COLUMNS)
+    said = store.append(nodes, edges, np.array([[0.1, 0.1, 0.8]] * 2), CLASSES, columns=COLUMNS,
+                        edge_columns=EDGE_COLUMNS)
     assert "2 nodes" in said
     assert store.query("count nodes").to_pylist() == [{"count": 62}]
     assert store.score("n1").to_pylist()[0]["score"] is not None
     with pytest.raises(GraphcleanerError):
         store.append(edges={"src": ["n1"], "dst": ["nobody"]})
     with pytest.raises(GraphcleanerError, match="^predictions, row 1, column 2: got NaN, want a number"):
-        store.append(nodes, edges, np.array([[0.1, 0.1, 0.8], [0.5, 0.5, np.nan]]), columns=COLUMNS, edge_columns=EDGE_COLUMNS)
+        store.append(nodes, edges, np.array([[0.1, 0.1, 0.8], [0.5, 0.5, np.nan]]), columns=COLUMNS,
+                     edge_columns=EDGE_COLUMNS)
     assert store.query("count nodes").to_pylist() == [{"count": 62}]
 
 
@@ -378,14 +410,16 @@ def test_export(papers, tmp_path):
 def test_neighborhood(tmp_path):
     nodes, edges, softmax, classes = frames()
     other = {"p1": "-1", "p4": "</svg><script>alert(1)</script>"}
-    nodes = nodes.assign(title="<img src=x onerror=alert(1)>").replace({"paper_id": other, "subject": {"AI": "<b>AI</b>"}})
+    nodes = nodes.assign(title="<img src=x onerror=alert(1)>").replace({"paper_id": other,
+                                                                        "subject": {"AI": "<b>AI</b>"}})
     clean(nodes, edges.replace(other), softmax, [c.replace("AI", "<b>AI</b>") for c in classes], store=tmp_path / "g")
     store = graphcleaner.open(tmp_path / "g")
     for id in ("p7", *other.values()):
         drawn = store.neighborhood(id)
         root = ElementTree.fromstring(drawn._repr_html_())  # one element, well formed
         assert root.tag == "{http://www.w3.org/2000/svg}svg"
-        assert {element.tag.split("}")[1] for element in root.iter()} <= {"svg", "style", "rect", "text", "path", "circle", "g", "title", "tspan"}
+        assert {element.tag.split("}")[1] for element in root.iter()} <= {"svg", "style", "rect", "text", "path",
+                                                                          "circle", "g", "title", "tspan"}
         assert "&lt;img src=x" in drawn.svg and "http" not in drawn.svg.replace("http://www.w3.org/2000/svg", "")
     with pytest.raises(GraphcleanerError, match="the store has no node"):
         store.neighborhood("nobody")
@@ -412,7 +446,8 @@ def test_warnings_are_logged_as_such(papers, caplog):
     store.append({"id": ["x1", "x2"], "label": ["AI ", "AI "]})
     store.score(["x1", "x2"])
     warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    for said, begin in zip(warned, ("Your predictions add nothing", "Your predictions agree with", "The store has new", "2 nodes have no score"), strict=True):
+    for said, begin in zip(warned, ("Your predictions add nothing", "Your predictions agree with", "The store has new",
+                                    "2 nodes have no score"), strict=True):
         assert said.startswith(begin)
 
 
@@ -449,7 +484,8 @@ def test_errors_of_a_store(papers, tmp_path):
     (lambda s: s.suspects(limit="x"), "limit: invalid literal for int"),
     (lambda s: s.suspects(columns="id"), "columns: got str, want a list"),
     (lambda s: s.append(), "nothing to append, want nodes, edges or predictions"),
-    (lambda s: s.append({"id": ["x", "y"], "label": [1.5, float("inf")]}, None, [[1], [1, 2]]), "predictions: setting an array element"),
+    (lambda s: s.append({"id": ["x", "y"], "label": [1.5, float("inf")]}, None, [[1], [1, 2]]),
+     "predictions: setting an array element"),
 ])
 def test_questions_that_are_refused(cleaned, ask, message):
     """None of them writes."""
@@ -462,7 +498,8 @@ def test_ids_of_all_kinds(tmp_path):
     nodes, edges, softmax, classes = frames(names=False)
     clean(nodes, edges, softmax, classes, store=tmp_path / "g")
     store = graphcleaner.open(tmp_path / "g", frames="pandas")
-    for ids in (7, 7.0, np.int64(7), np.float32(7), [7], np.array([7]), pd.Series([7, None]).iloc[:1], pa.array([7]), nodes.paper_id.iloc[7]):
+    for ids in (7, 7.0, np.int64(7), np.float32(7), [7], np.array([7]), pd.Series([7, None]).iloc[:1], pa.array([7]),
+                nodes.paper_id.iloc[7]):
         assert store.score(ids).id.tolist() == [7]
     assert store.decide(np.int64(7), "relabel", np.float64(1)).to.tolist() == ["1"]
     assert "svg" in store.neighborhood(np.int64(7)).svg
@@ -486,7 +523,8 @@ def test_no_program(monkeypatch, papers):
         graphcleaner.open(papers).query("count nodes")
 
 
-@pytest.mark.parametrize("module", ["graphcleaner", "graphcleaner._convert", "graphcleaner._graph", "graphcleaner._store"])
+@pytest.mark.parametrize("module", ["graphcleaner", "graphcleaner._convert", "graphcleaner._graph",
+                                    "graphcleaner._store"])
 def test_examples_in_docstrings(module, cleaned, tmp_path):
     finder = doctest.DocTestFinder(exclude_empty=True)
     examples = [test for test in finder.find(importlib.import_module(module)) if test.examples]

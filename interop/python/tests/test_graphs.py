@@ -1,4 +1,6 @@
-"""Graphs of other libraries and formats, in and out. These run in the environment of a wheel, too: see test_wheel.py."""
+"""Graphs of other libraries and formats, in and out. These run in the environment of a wheel, too: see
+test_wheel.py.
+"""
 
 import gzip
 import sys
@@ -25,7 +27,8 @@ def communities(count=60, wrong=(7, 31, 52)):
 
 
 def test_graph_of_frames():
-    graph = Graph.of({"paper": ["p", "q", "r"], "field": ["10", "9", None], "year": [1, 2, 3], "fold": ["train", "val", None]},
+    graph = Graph.of({"paper": ["p", "q", "r"], "field": ["10", "9", None], "year": [1, 2, 3],
+                      "fold": ["train", "val", None]},
                      {"src": ["p", "q"], "dst": ["q", "p"], "weight": [1.5, 2.0]}, [[1, 2], [3, 4], [5, 6]],
                      columns={"id": "paper", "label": "field", "split": "fold"})
     assert graph.ids == ["p", "q", "r"] and graph.classes == ["9", "10"] and graph.labels.tolist() == [1, 0, -1]
@@ -33,22 +36,26 @@ def test_graph_of_frames():
     assert graph.features.dtype == np.float32 and graph.num_nodes == 3
     nodes, edges = graph.frames()
     assert nodes["label"].to_pylist() == ["10", "9", None] and nodes["split"].to_pylist() == ["train", "val", "none"]
-    assert nodes["year"].to_pylist() == [1, 2, 3] and edges["src"].to_pylist() == ["p", "q"] and edges["weight"].tolist() == [1.5, 2.0]
+    assert nodes["year"].to_pylist() == [1, 2, 3] and edges["src"].to_pylist() == ["p",
+                                                                                   "q"] and edges["weight"].tolist() == [1.5, 2.0]
 
 
 @pytest.mark.parametrize("nodes, edges, features, says", [
     ({"id": [1, 2, 1], "label": [0, 0, 0]}, {"src": [1], "dst": [2]}, None, "nodes: got id 1 again"),
     ({"id": [1, 2], "label": [0, 0]}, {"src": [1], "dst": [3]}, None, "edges: unknown node 3"),
     ({"id": [1, 2], "label": [0, 0]}, {"src": ["a"], "dst": ["b"]}, None, "edges: column 'src'"),
-    ({"id": [1, 2], "label": [0, 0]}, {"src": [1], "dst": [2]}, [[1.0]], r"features: got shape \(1, 1\), want a row for each of 2 nodes"),
+    ({"id": [1, 2], "label": [0, 0]}, {"src": [1], "dst": [2]}, [[1.0]],
+     r"features: got shape \(1, 1\), want a row for each of 2 nodes"),
     ({"id": [1], "label": [0]}, {"src": [1], "dst": [1]}, [[np.nan]], "features: got some that are no numbers"),
     ({"id": [1], "label": [0]}, {"src": [1], "dst": [1]}, [["x"]], "features: could not convert"),
     ({"id": [1], "label": [0]}, {"src": [1], "dst": [1]}, pa.table({"x": [1.0]}), "features: got Table, want an array"),
-    ({"id": [1], "label": [0], "split": ["exam"]}, {"src": [1], "dst": [1]}, None, "split exam: want train, val, test or none"),
+    ({"id": [1], "label": [0], "split": ["exam"]}, {"src": [1], "dst": [1]}, None,
+     "split exam: want train, val, test or none"),
 ])
 def test_what_is_no_graph(nodes, edges, features, says):
     with pytest.raises(GraphcleanerError, match=says):
-        Graph.of(nodes, edges, features, columns={"id": "id", "label": "label", **({"split": "split"} if "split" in nodes else {})})
+        Graph.of(nodes, edges, features,
+                 columns={"id": "id", "label": "label", **({"split": "split"} if "split" in nodes else {})})
 
 
 def test_clean_takes_a_graph():
@@ -75,7 +82,8 @@ def test_features_teach_the_classifier(kind, tmp_path):
         given = {"id": range(60), **{f"f{j}": features[:, j] for j in range(3)}}
     graphcleaner.clean(labels, ends, features=given, store=tmp_path / "g")
     # Nodes without edges have features alone, so the predictions follow them only if the features came along.
-    assert np.argmax(graphcleaner.open(tmp_path / "g").export("predictions").to_pandas().drop(columns="id"), axis=1).tolist() \
+    assert np.argmax(graphcleaner.open(tmp_path / "g").export("predictions").to_pandas().drop(columns="id"),
+                     axis=1).tolist() \
         == np.argmax(softmax, axis=1).tolist()
     with pytest.raises(GraphcleanerError, match="features: "):
         graphcleaner.clean(labels, ends, features={"f": [1]} if kind == "frame" else given[:5])
@@ -104,7 +112,8 @@ def test_networkx_round_trip(tmp_path):
     graph = graphcleaner.from_networkx(G, label="subject", weight="strength")
     assert graph.directed and graph.ids[:2] == ["('paper', 0)", "('paper', 1)"] and graph.classes == ["x", "y", "z"]
     assert graph.labels.tolist() == [*labels, -1] and sorted(graph.weights.tolist()) == [1.0] + [2.0] * ends.shape[1]
-    found = graphcleaner.clean(graph, predictions=np.vstack([softmax, [[1 / 3] * 3]]), as_given=True, store=tmp_path / "g")
+    found = graphcleaner.clean(graph, predictions=np.vstack([softmax, [[1 / 3] * 3]]), as_given=True,
+                               store=tmp_path / "g")
     store = graphcleaner.open(tmp_path / "g")
     assert len(found["score"]) == 61 and store.query("nodes where note = 'read' return id, year").to_pylist() == [{"id": "('paper', 3)", "year": 2003}]
     weights = store.query("neighbors '(''paper'', 0)' return id, weight_out").to_pylist()
@@ -113,7 +122,9 @@ def test_networkx_round_trip(tmp_path):
     assert not undirected.directed and undirected.weights is None and not undirected.properties
 
 
-@pytest.mark.parametrize("ids, want", [([2, 1], [2, 1]), (["b", "a"], ["b", "a"]), ([1, "a"], ["1", "a"]), ([True, 0.5], ["True", "0.5"]),
+@pytest.mark.parametrize("ids, want",
+                         [([2, 1], [2, 1]), (["b", "a"], ["b", "a"]), ([1, "a"], ["1", "a"]),
+                          ([True, 0.5], ["True", "0.5"]),
                                        ([frozenset({1}), (1, 2)], ["frozenset({1})", "(1, 2)"])])
 def test_ids_of_networkx(ids, want):
     networkx = pytest.importorskip("networkx")
@@ -124,7 +135,8 @@ def test_ids_of_networkx(ids, want):
 
 @pytest.mark.parametrize("change, options, says", [
     (lambda G: G.add_node("1", label="x"), {}, "nodes: 1 and '1' are both written '1'"),
-    (lambda G: None, {"label": "colour"}, "nodes: none has the attribute 'colour', they have 'label', 'size': want label="),
+    (lambda G: None, {"label": "colour"}, "nodes: none has the attribute 'colour', they have 'label', 'size': want "
+                                          "label="),
     (lambda G: G.add_node(2, id=3), {}, "the attribute 'id' would be called as a column"),
     (lambda G: None, {"split": "size"}, "split 5: want train"),
     (lambda G: G.add_edge(1, 2, w="heavy"), {"weight": "w"}, "edges: attribute 'w': could not convert"),
@@ -142,7 +154,8 @@ def test_what_networkx_must_not_have(change, options, says):
 def test_labels_of_several_kinds():
     networkx = pytest.importorskip("networkx")
     G = networkx.Graph()
-    G.add_nodes_from([(1, {"label": "x"}), (2, {"label": 5}), (3, {"label": float("nan")}), (4, {"label": True}), (5, {"label": ""})])
+    G.add_nodes_from([(1, {"label": "x"}), (2, {"label": 5}), (3, {"label": float("nan")}), (4, {"label": True}),
+                      (5, {"label": ""})])
     graph = graphcleaner.from_networkx(G)
     assert graph.classes == ["5", "True", "x"] and graph.labels.tolist() == [2, 0, -1, 1, -1]
 
@@ -160,17 +173,22 @@ def test_pyg_there_and_back():
     y[4] = -1
     both = torch.from_numpy(np.hstack([ends, ends[::-1]]).copy())
     masks = {f"{name}_mask": torch.arange(60) % 4 == place for place, name in enumerate(("train", "val", "test"))}
-    data = Data(x=torch.from_numpy(softmax).float(), edge_index=both, y=y, edge_weight=torch.ones(both.shape[1]) * 2, **masks)
+    data = Data(x=torch.from_numpy(softmax).float(), edge_index=both, y=y,
+                edge_weight=torch.ones(both.shape[1]) * 2, **masks)
     graph = graphcleaner.from_pyg(data, classes=["b", "c", "a"], ids=[f"n{v}" for v in range(60)])
     assert graph.classes == ["a", "b", "c"] and graph.labels[:5].tolist() == [1, 2, 0, 1, -1] and graph.ids[3] == "n3"
-    assert graph.edges.shape == ends.shape and set(graph.weights) == {2.0} and graph.splits[:5].tolist() == [1, 2, 3, 0, 1]
+    assert graph.edges.shape == ends.shape and set(graph.weights) == {2.0} and graph.splits[:5].tolist() == [1, 2, 3, 0,
+                                                                                                             1]
     back = graphcleaner.to_pyg(graph)
-    assert sorted(map(tuple, back.edge_index.T.tolist())) == sorted(map(tuple, both.T.tolist())) and set(back.edge_weight.tolist()) == {2.0}
+    assert sorted(map(tuple, back.edge_index.T.tolist())) == sorted(map(tuple,
+                                                                        both.T.tolist())) and set(back.edge_weight.tolist()) == {2.0}
     assert torch.equal(back.x, data.x) and back.y.tolist() == graph.labels.tolist()
-    assert torch.equal(back.val_mask, data.val_mask) and back.train_mask.sum() == data.train_mask.sum() - 1  # node 4 has no label
+    # node 4 has no label
+    assert torch.equal(back.val_mask, data.val_mask) and back.train_mask.sum() == data.train_mask.sum() - 1
     plain = graphcleaner.from_pyg(data)
     assert plain.classes == [0, 1, 2] and list(plain.ids)[:2] == [0, 1]
-    directed = graphcleaner.to_pyg(graphcleaner.from_pyg(Data(edge_index=torch.tensor([[0], [1]]), y=torch.tensor([0, 1])), directed=True))
+    directed = graphcleaner.to_pyg(graphcleaner.from_pyg(Data(edge_index=torch.tensor([[0], [1]]),
+                                                              y=torch.tensor([0, 1])), directed=True))
     assert directed.edge_index.tolist() == [[0], [1]] and "x" not in directed
     for wrong, says in [
         (HeteroData(), "edge_index"),
@@ -273,7 +291,8 @@ edge_data:
 def dgl(tmp_path):
     pytest.importorskip("yaml")
     (tmp_path / "meta.yaml").write_text(META)
-    (tmp_path / "n.csv").write_text("paper;label;train_mask;val_mask;feat;year\nx;1;1;0;0.5, 1;2001\ny;0;0;1;[0.25, 2];2002\nz;;False;0;3, 3;2003\n")
+    (tmp_path / "n.csv").write_text("paper;label;train_mask;val_mask;feat;year\nx;1;1;0;0.5, 1;2001\ny;0;0;1;[0.25, "
+                                    "2];2002\nz;;False;0;3, 3;2003\n")
     (tmp_path / "e.csv").write_text("src_id;dst_id;weight\nx;y;2\ny;z;1.5\n")
     return tmp_path
 
@@ -281,7 +300,9 @@ def dgl(tmp_path):
 def test_dgl(dgl):
     graph = graphcleaner.read_dgl(dgl)
     assert graph.ids == ["x", "y", "z"] and graph.classes == [0, 1] and graph.labels.tolist() == [1, 0, -1]
-    assert graph.splits.tolist() == [1, 2, 0] and graph.features.tolist() == [[0.5, 1], [0.25, 2], [3, 3]] and graph.weights.tolist() == [2, 1.5]
+    assert graph.splits.tolist() == [1, 2, 0] and graph.features.tolist() == [[0.5, 1], [0.25, 2],
+                                                                              [3, 3]] and graph.weights.tolist() == [2,
+                                                                                                                     1.5]
     assert graph.properties["year"].to_pylist() == [2001, 2002, 2003] and graph.edges.tolist() == [[0, 1], [1, 2]]
 
 

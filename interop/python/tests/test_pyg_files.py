@@ -5,7 +5,8 @@ import pytest
 
 from graphcleaner import GraphcleanerError, from_pyg, to_pyg
 
-pytest.importorskip("torch_geometric", reason="the extra pyg is not installed: interop/python/setup.sh pyg makes an environment with it")
+pytest.importorskip("torch_geometric", reason="the extra pyg is not installed: interop/python/setup.sh pyg makes an "
+                                              "environment with it")
 
 from graphcleaner.pyg import read_graph, read_labels, write_predictions  # noqa: E402
 
@@ -70,7 +71,8 @@ def test_labels_are_there_once_for_every_labelled_node(files, text, says):
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
-        ("nodes.csv", "id,label\nx,a\nx,b\n", 'nodes.csv:3: column "id": got "x" again, as in line 2, want every id once'),
+        ("nodes.csv", "id,label\nx,a\nx,b\n", 'nodes.csv:3: column "id": got "x" again, as in line 2, want every id '
+                                              'once'),
         ("nodes.csv", "id,class\nx,a\n", "nodes.csv:1: no column label"),
         ("edges.csv", "src,dst\nn0,q\n", "edges.csv:2: unknown node q"),
         ("edges.csv", "src,dst\nn0\n", "edges.csv:2: got 1 fields"),

@@ -3,7 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-pytest.importorskip("torch_geometric", reason="the extra pyg is not installed: interop/python/setup.sh pyg makes an environment with it")
+pytest.importorskip("torch_geometric", reason="the extra pyg is not installed: interop/python/setup.sh pyg makes an "
+                                              "environment with it")
 
 from graphcleaner.pyg import RECIPES, predict, read_graph  # noqa: E402
 from graphcleaner.pyg.__main__ import main  # noqa: E402

@@ -27,9 +27,12 @@ from graphcleaner._messages import of_python
 
 
 @pytest.mark.parametrize("said, reads", [
-    ('/t/a b/predictions.parquet:6: column "Case_Based": got "NaN", want a finite number', "predictions, row 5, column 'Case_Based': got \"NaN\", want a finite number"),
-    ('/t/a b/nodes.parquet:10: column "id": got "p0" again, as in line 1', "nodes, row 9, column 'id': got \"p0\" again, as in row 0"),
-    ("If they are out of fold, clean with the option out-of-fold.", "If they are out of fold, clean with out_of_fold=True."),
+    ('/t/a b/predictions.parquet:6: column "Case_Based": got "NaN", want a finite number',
+     "predictions, row 5, column 'Case_Based': got \"NaN\", want a finite number"),
+    ('/t/a b/nodes.parquet:10: column "id": got "p0" again, as in line 1', "nodes, row 9, column 'id': got \"p0\" "
+                                                                           "again, as in row 0"),
+    ("If they are out of fold, clean with the option out-of-fold.", "If they are out of fold, clean with "
+                                                                    "out_of_fold=True."),
     ("add up to 3 (or say --logits)", "add up to 3 (or say logits=True)"),
     ("--hops 9: want 1 to 5", "hops=9: want 1 to 5"),
     ("clean with --expect R, or --threshold", "clean with expect=R, or threshold"),
@@ -38,17 +41,22 @@ from graphcleaner._messages import of_python
     ("add --unlabelled -1.", "add unlabelled=['-1']."),
     (r"with --prediction-classes 'a b,c\, d': give that", "with classes=['a b', 'c, d']: give that"),
     ("with --prediction-classes c1,c0: give that", "with classes=['c1', 'c0']: give that"),
-    ("/t/a b/predictions.npy: row 5 (node p5): class B is 3. If these are logits, add --logits", "predictions: row 5 (node p5): class B is 3. If these are logits, add logits=True"),
+    ("/t/a b/predictions.npy: row 5 (node p5): class B is 3. If these are logits, add --logits",
+     "predictions: row 5 (node p5): class B is 3. If these are logits, add logits=True"),
     ("each (--prediction-classes names the columns of the file)", "each (classes names the columns of the file)"),
-    ("a Parquet file holds one answer: got more, want one statement with --format parquet", "a frame holds one answer: got more, want one statement in a call"),
+    ("a Parquet file holds one answer: got more, want one statement with --format parquet",
+     "a frame holds one answer: got more, want one statement in a call"),
     ("repeat this with --unlabelled NA", "call this again with unlabelled=['NA']"),
-    ('1:6: got "--who", and a statement has no flags: give them to the command, as in: shell DB --who ann -c undo. A comment',
+    ('1:6: got "--who", and a statement has no flags: give them to the command, as in: shell DB --who ann -c undo. A '
+     'comment',
      '1:6: got "--who", and a statement has no flags: pass them to open, as in: open(path, who=\'ann\'). A comment'),
     ("correct the file and append it again.", "correct the frame and append it again."),
-    ("repeat this with --replace --yes --columns label=party,my_label=label", "call this again with 'label': 'party' in columns"),
+    ("repeat this with --replace --yes --columns label=party,my_label=label", "call this again with 'label': 'party' "
+                                                                              "in columns"),
     ("add --edge-columns 'src=the end,dst=b'", "add 'src': 'the end', 'dst': 'b' in edge_columns"),
     ("say --columns id,label.", "say columns=['id', 'label']."),
-    ("append without --predictions, and then import --predictions of all nodes", "append without predictions, and then import predictions of all nodes"),
+    ("append without --predictions, and then import --predictions of all nodes",
+     "append without predictions, and then import predictions of all nodes"),
     ("run predict, or clean --as-given, which scores", "run predict, or as_given=True, which scores"),
     ("take fewer --hops; wait for it (--wait), or end it", "take fewer hops; wait for it (wait), or end it"),
     ("graphcleaner check a.graph --repair repairs it: --hops", "graphcleaner check a.graph --repair repairs it: hops"),
@@ -67,7 +75,8 @@ def test_errors_name_rows_and_columns_of_the_caller():
     broken[5, 1] = np.nan
     for call, says in [
         (lambda: clean(nodes, edges, broken, classes), "^predictions, row 5, column 'Databases': got NaN, want"),
-        (lambda: clean(nodes.replace({"paper_id": {"p9": "p0"}}), edges), "^nodes, row 9, column 'paper_id': got \"p0\" again, as in row 0"),
+        (lambda: clean(nodes.replace({"paper_id": {"p9": "p0"}}), edges), "^nodes, row 9, column 'paper_id': got "
+                                                                          "\"p0\" again, as in row 0"),
         (lambda: clean(nodes, edges.replace({"target": {"p9": None}})), "^edges, row [0-9]+, column 'target': got"),
         (lambda: clean(nodes, edges, features=nodes), "^features, row 0, column 'subject': got \"Theory\""),
     ]:
@@ -103,17 +112,21 @@ def _binary_help(command):
 
 def test_errors_are_short(papers):  # noqa: F811
     store = graphcleaner.open(papers)
-    for call in (lambda: store.query("nodes where yeer > 1"), lambda: store.suspects("yeer > 1"), lambda: clean(*frames(), hops=9), lambda: clean(5, 6)):
+    for call in (lambda: store.query("nodes where yeer > 1"), lambda: store.suspects("yeer > 1"),
+                 lambda: clean(*frames(), hops=9), lambda: clean(5, 6)):
         with pytest.raises(GraphcleanerError) as failed:
             call()
         assert len(failed.traceback) <= 4 and failed.value.__suppress_context__ and failed.value.__cause__ is None
 
 
-ODD = [[["a"], ["b"]], [{"a": 1}, {"a": 2}], [1 + 2j, 3j], [b"\xff", b"\xfe"], [object(), object()], [pd.Timedelta(1), pd.Timedelta(2)],
-       [pd.Period("2020"), pd.Period("2021")], [np.float16(1), np.float16(2)], [pd.Interval(0, 1), pd.Interval(1, 2)], [(1, 2), (3, 4)], ["a", 1], [lambda: 1] * 2]
+ODD = [[["a"], ["b"]], [{"a": 1}, {"a": 2}], [1 + 2j, 3j], [b"\xff", b"\xfe"], [object(), object()],
+       [pd.Timedelta(1), pd.Timedelta(2)],
+       [pd.Period("2020"), pd.Period("2021")], [np.float16(1), np.float16(2)], [pd.Interval(0, 1), pd.Interval(1, 2)],
+       [(1, 2), (3, 4)], ["a", 1], [lambda: 1] * 2]
 
 TAKEN = {("subject", "Period"), ("subject", "float16"), ("networkx", "float16"), ("value", "float16"), ("value", "str")}
-ODD_NAMES = {"paper_id": "nodes[:,]", "subject": "nodes:", "softmax": "predictions:", "networkx": "(nodes: attribute 'label'|edges: attribute 'weight'):",
+ODD_NAMES = {"paper_id": "nodes[:,]", "subject": "nodes:", "softmax": "predictions:",
+             "networkx": "(nodes: attribute 'label'|edges: attribute 'weight'):",
              "ids": "ids[:,]", "value": r"\$1:"}
 
 
@@ -138,11 +151,14 @@ def test_values_of_odd_types(values, column, cleaned):  # noqa: F811
         ask()
 
 
-@pytest.mark.parametrize("value", [5, [], np.zeros((2, 2)), pd.DataFrame(), pd.NA, object()], ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize("value", [5, [], np.zeros((2, 2)), pd.DataFrame(), pd.NA, object()],
+                         ids=lambda value: type(value).__name__)
 def test_arguments_of_odd_types(value, cleaned):  # noqa: F811
     store = graphcleaner.open(cleaned)
-    for call in (store.query, store.export, store.neighborhood, store.suspects, graphcleaner.open, graphcleaner.from_networkx, graphcleaner.read_ogb,
-                 graphcleaner.read_dgl, lambda value: store.suspects(order_by=value), lambda value: clean(*frames(), store=value)):
+    for call in (store.query, store.export, store.neighborhood, store.suspects, graphcleaner.open,
+                 graphcleaner.from_networkx, graphcleaner.read_ogb,
+                 graphcleaner.read_dgl, lambda value: store.suspects(order_by=value),
+                 lambda value: clean(*frames(), store=value)):
         with pytest.raises(GraphcleanerError):
             call(value)
     with pytest.raises(TypeError, match="missing a required argument"):
@@ -159,14 +175,16 @@ def _of_networkx(values):
 
 def test_graphs_of_other_libraries_are_named():
     networkx = pytest.importorskip("networkx")
-    with pytest.raises(GraphcleanerError, match=r"^nodes: got a graph of NetworkX, want graphcleaner.from_networkx\(G, label=…\)$"):
+    with pytest.raises(GraphcleanerError,
+                       match=r"^nodes: got a graph of NetworkX, want graphcleaner.from_networkx\(G, label=…\)$"):
         graphcleaner.clean(networkx.Graph())
 
 
 # Values in statements
 
 
-@pytest.mark.parametrize("who", ["x' or label != 'y", "'", "''", "'; undo; --", "$1", "--", "\\", "a\nb", '"', "ü\u2028"])
+@pytest.mark.parametrize("who", ["x' or label != 'y", "'", "''", "'; undo; --", "$1", "--", "\\", "a\nb", '"',
+                                 "ü\u2028"])
 def test_values_are_values(cleaned, who):  # noqa: F811
     store = graphcleaner.open(cleaned)
     assert store.suspects("label = $1", who).num_rows == 0
@@ -203,10 +221,13 @@ def test_values_in_a_statement(statement, values, want):
     (lambda s: s.suspects("label = 'x", order_by="id' or 'y'"), "where: the quote ' is not closed"),
     (lambda s: s.suspects(limit=2.5), "^limit: got 2.5, want a whole number$"),
     (lambda s: s.export("label"), r"^export\('label'\): want scores, suspects, .*predictions, features or transition$"),
-    (lambda s: s.decide(987654, "accept"), "^nothing is decided: the store has no node '987654'|^the store has no node '987654'$"),
-    (lambda s: s.decide(pd.Series([True, False]), "accept"), r"^ids: got True and False, want ids themselves, such as frame.id\[mask\]$"),
+    (lambda s: s.decide(987654, "accept"), "^nothing is decided: the store has no node '987654'|^the store has no "
+                                           "node '987654'$"),
+    (lambda s: s.decide(pd.Series([True, False]), "accept"),
+     r"^ids: got True and False, want ids themselves, such as frame.id\[mask\]$"),
     (lambda s: s.suspects(None, "x"), "where: got none, and values for it"),
-    (lambda s: s.query("count nodes where at = $1", datetime(2022, 1, 1, 9, 30).time()), r"^\$1: got the time of day 09:30:00, want it as a text, .*: '09:30:00.000000' in a column"),
+    (lambda s: s.query("count nodes where at = $1", datetime(2022, 1, 1, 9, 30).time()),
+     r"^\$1: got the time of day 09:30:00, want it as a text, .*: '09:30:00.000000' in a column"),
 ])
 def test_statements_that_are_refused(cleaned, ask, says):  # noqa: F811
     with pytest.raises(GraphcleanerError, match=says):
@@ -227,23 +248,28 @@ def test_times_are_compared_as_times(unit, kind, tmp_path):
     store = graphcleaner.open(tmp_path / "s")
     values = when.astype("datetime64[D]") if unit == "D" else when
     for at in "2022-01-02T12:00:00", "2022-01-03T00:00:00", "2022-01-03T00:00:00.000001":
-        for sign, compare in (">", np.greater), (">=", np.greater_equal), ("=", np.equal), ("<=", np.less_equal), ("<", np.less):
+        for sign, compare in (">", np.greater), (">=", np.greater_equal), ("=",
+                                                                           np.equal), ("<=",
+                                                                                       np.less_equal), ("<", np.less):
             want = int(compare(values, np.datetime64(at)).sum())
             assert store.query(f"count nodes where when {sign} $1", kind(at))[0][0].as_py() == want, (sign, at)
         low, high = np.datetime64(at), np.datetime64(at) + np.timedelta64(6, "h")
         is_in = (values == low) | (values == high)
         for sign, want in ("", is_in.sum()), ("not ", (~is_in).sum()):
-            assert store.query(f"count nodes where when {sign}in ($1, $2)", kind(at), kind(str(high)))[0][0].as_py() == want, (sign, at)
+            assert store.query(f"count nodes where when {sign}in ($1, $2)", kind(at),
+                               kind(str(high)))[0][0].as_py() == want, (sign, at)
     later = (values > np.datetime64("2022-01-02T12:00")).sum()
     assert store.query("count nodes where when > $1", "2022-01-02 12:00:00")["count"].to_pylist() == [later]
 
 
-@pytest.mark.parametrize("now", [datetime(2040, 1, 1), np.datetime64("2040-01-01"), pd.Timestamp("2040-01-01", tz="Asia/Tokyo"), "2040-01-01 18:00"])
+@pytest.mark.parametrize("now", [datetime(2040, 1, 1), np.datetime64("2040-01-01"),
+                                 pd.Timestamp("2040-01-01", tz="Asia/Tokyo"), "2040-01-01 18:00"])
 def test_times_of_a_history(papers, now):  # noqa: F811
     store = graphcleaner.open(papers)
     store.decide("p1", "relabel", "Databases")
     for statement, want in [
-        ("count history where time < $1", 1), ("-- of all\nCount -- each\n history where time > $1", 0), ("count history where time in ($1)", 0),
+        ("count history where time < $1", 1), ("-- of all\nCount -- each\n history where time > $1", 0),
+        ("count history where time in ($1)", 0),
         ("count history where time >= '2020-01-01' and time <= $1 group by decision return max(step)", 1),
     ]:
         assert store.query(statement, now)["count"].to_pylist() == [want][:want or "group" not in statement], statement
@@ -260,7 +286,8 @@ def test_labels_that_are_true_or_false(kind, tmp_path):
     count = "count nodes where label"
     assert store.query(f"{count} = $1", True)["count"].to_pylist() == [30]
     assert store.query(f"{count} in ($1, $2) and label != $2", True, False)["count"].to_pylist() == [30]
-    found = [store.suspects(f"score >= 0{more}", *values).num_rows for more, *values in (("",), (" and label = $1", False), (" and label = $1", True))]
+    found = [store.suspects(f"score >= 0{more}", *values).num_rows for more,
+             *values in (("",), (" and label = $1", False), (" and label = $1", True))]
     assert found[0] == found[1] + found[2] > 0
     store.decide("p0", "relabel", store.query("nodes where label = $1 limit 1", False)["label"][0].as_py())
     assert store.query(f"{count} = $1", True)["count"].to_pylist() == [29]
@@ -305,7 +332,8 @@ def test_a_store_is_replaced(papers, tmp_path):  # noqa: F811
 def test_a_store_whose_cleaning_fails_stays(papers, tmp_path):  # noqa: F811
     graphcleaner.open(papers).decide("p1", "reject")
     for path in (papers, tmp_path / "it's new"):
-        with pytest.raises(GraphcleanerError, match="^hops=9: want 1 to 5\n.* has the graph, but is not cleaned. Clean it with graphcleaner.open") as failed:
+        with pytest.raises(GraphcleanerError, match="^hops=9: want 1 to 5\n.* has the graph, but is not cleaned. "
+                                                    "Clean it with graphcleaner.open") as failed:
             clean(*frames(), store=path, replace=path == papers, hops=9)
         advice = re.search(r"graphcleaner\.open\(.*\)\.clean\(…\)", str(failed.value))[0]
         assert "nodes scored" in eval(advice.replace("…", "hops=2, as_given=True"))
@@ -339,7 +367,8 @@ clean(*frames(), store={str(papers)!r}, replace=True)
 """
     paths = os.pathsep.join(map(str, (Path(__file__).parent, Path(graphcleaner.__file__).parents[1])))
     python = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE,
-                              env={**os.environ, "GRAPHCLEANER_BINARY": graphcleaner._binary.path(), "PYTHONPATH": paths})
+                              env={**os.environ, "GRAPHCLEANER_BINARY": graphcleaner._binary.path(),
+                                   "PYTHONPATH": paths})
     aside, deadline = papers.with_name("papers.graph.replacing"), time.monotonic() + 60
     while not (aside / "mark").exists():  # then the import waits for edges
         assert time.monotonic() < deadline and python.poll() is None
@@ -362,10 +391,12 @@ def test_a_link_to_a_store_stays_one(papers, tmp_path):  # noqa: F811
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_a_store_in_use_is_not_replaced(papers):  # noqa: F811
-    holder = subprocess.Popen([graphcleaner._binary.path(), "serve", papers], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    holder = subprocess.Popen([graphcleaner._binary.path(), "serve", papers], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT)
     try:
         holder.stdout.readline()  # it holds the store by now
-        with pytest.raises(GraphcleanerError, match="only a store that nobody writes to can be replaced: .* is in use by process"):
+        with pytest.raises(GraphcleanerError, match="only a store that nobody writes to can be replaced: .* is in use "
+                                                    "by process"):
             clean(*frames(), store=papers, replace=True)
     finally:
         holder.terminate()
@@ -402,12 +433,14 @@ else:
 """
     environment = {**os.environ, "TMPDIR": str(stores), "GRAPHCLEANER_BINARY": graphcleaner._binary.path(),
                    "PYTHONPATH": str(Path(graphcleaner.__file__).parents[1])}
-    python = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
+    python = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, env=environment)
     child = int(python.stdout.readline())
     if how.startswith("SIG"):
         python.send_signal(getattr(signal, how))
     python.communicate(b"\n", timeout=60)
-    assert python.returncode == {"SIGTERM": 143, "SIGKILL": -9, "SIGINT": -signal.SIGINT, "os._exit": 3, "daemon": 0}[how] or how == "SIGINT"
+    assert python.returncode == {"SIGTERM": 143, "SIGKILL": -9, "SIGINT": -signal.SIGINT, "os._exit": 3,
+                                 "daemon": 0}[how] or how == "SIGINT"
     deadline = time.monotonic() + 60
     while _runs(child):
         assert time.monotonic() < deadline

@@ -41,6 +41,9 @@ def test_wheels_say_that_they_compile(tmp_path):
     """With a go that fails: what comes before it is said."""
     (tmp_path / "go").write_text("#!/bin/sh\n[ $1 = env ] && echo linux && echo amd64\n")
     (tmp_path / "go").chmod(0o755)
-    done = subprocess.run([sys.executable, WHEELS], env={**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, WHEELS],
+                          env={**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"},
+                          capture_output=True, text=True)
     assert done.returncode != 0 and done.stdout == ""
-    assert done.stderr.startswith("wheels: compiling graphcleaner for linux/amd64: minutes the first time, seconds later\n")
+    assert done.stderr.startswith("wheels: compiling graphcleaner for linux/amd64: minutes the first time, seconds "
+                                  "later\n")

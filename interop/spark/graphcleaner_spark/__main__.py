@@ -40,18 +40,23 @@ def _clean_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--nodes", required=True, help="id, label, and split if there are some")
     parser.add_argument("--edges", required=True, help="src and dst")
-    parser.add_argument("--predictions", required=True, help="id and a column a class, or id and `predictions`, a list of numbers")
+    parser.add_argument("--predictions", required=True, help="id and a column a class, or id and `predictions`, a "
+                                                             "list of numbers")
     parser.add_argument("--prediction-classes", metavar="A,B,...", type=lambda text: text.split(","),
                         help="classes of the list, in its order. Default: all, as numbers if all are, else by bytes")
     parser.add_argument("--decisions", metavar="FILE",
-                        help="labels that people have judged, csv or parquet: what `graphcleaner export DB verdicts` writes")
-    parser.add_argument("--out", required=True, help="folder for scores.parquet and for work/, of which a later start goes on")
+                        help="labels that people have judged, csv or parquet: what `graphcleaner export DB verdicts` "
+                             "writes")
+    parser.add_argument("--out", required=True, help="folder for scores.parquet and for work/, of which a later start "
+                                                     "goes on")
     parser.add_argument("--seed", type=int, default=1, help="the same seed gives the same scores (%(default)s)")
-    parser.add_argument("--expect", type=float, metavar="R", help="share of labels that are wrong. Default: an estimate")
+    parser.add_argument("--expect", type=float, metavar="R", help="share of labels that are wrong. Default: an "
+                                                                  "estimate")
     parser.add_argument("--binary", metavar="PATH", default="graphcleaner",
                         help="graphcleaner. Default: graphcleaner of the files that Spark ships, or in PATH")
     parser.add_argument("--hops", type=int, default=3, help="over which agreement is measured, 1 to 3 (%(default)s)")
-    parser.add_argument("--blocks", type=int, metavar="B", help="ranges of nodes to cut the graph in, about. Default: as memory and cores have it")
+    parser.add_argument("--blocks", type=int, metavar="B", help="ranges of nodes to cut the graph in, about. Default: "
+                                                                "as memory and cores have it")
     parser.add_argument("--memory", type=size, default="1g", metavar="SIZE", help="of a worker (%(default)s)")
     return parser
 
@@ -59,14 +64,19 @@ def _clean_parser() -> argparse.ArgumentParser:
 def _pack_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="graphcleaner.spark pack",
-        description="Writes DIR/pack of the finished run in DIR: the suspects, the nodes around them, and what the run says of "
-        "them. `graphcleaner import --scores --run` takes it, for people to look at. clean takes their decisions: --decisions.",
+        description="Writes DIR/pack of the finished run in DIR: the suspects, the nodes around them, and what the "
+                    "run says of "
+        "them. `graphcleaner import --scores --run` takes it, for people to look at. clean takes their decisions: "
+        "--decisions.",
     )
     parser.add_argument("--out", required=True, metavar="DIR", help="folder of the run")
-    parser.add_argument("--threshold", type=float, metavar="T", help="score above which a node is a suspect. Default: that of the run")
-    parser.add_argument("--most", type=int, default=10_000, metavar="N", help="suspects, those with the highest scores (%(default)s)")
+    parser.add_argument("--threshold", type=float, metavar="T", help="score above which a node is a suspect. Default: "
+                                                                     "that of the run")
+    parser.add_argument("--most", type=int, default=10_000, metavar="N", help="suspects, those with the highest "
+                                                                              "scores (%(default)s)")
     parser.add_argument("--neighbors", type=int, default=30, metavar="N",
-                        help="of a suspect, those that weigh most in its vote (%(default)s). A quarter of that of a node at hop 1, "
+                        help="of a suspect, those that weigh most in its vote (%(default)s). A quarter of that of a "
+                             "node at hop 1, "
                         "a sixteenth at hop 2")
     return parser
 

@@ -47,7 +47,8 @@ def read(spark: SparkSession, path: str, classes: Sequence[str]) -> list[Decisio
     texts = [F.col(column).cast("string").alias(column) for column in COLUMNS]
     rows = df.select(*texts).limit(MOST + 1).collect()
     if len(rows) > MOST:
-        raise InputError(f"{path}: got more than {MOST} decisions, want at most as many as `graphcleaner export` writes")
+        raise InputError(f"{path}: got more than {MOST} decisions, want at most as many as `graphcleaner export` "
+                         f"writes")
     numbers, found = {name: k for k, name in enumerate(classes)}, {}
     for row in rows:
         decision = _decision(path, row, numbers)
@@ -65,7 +66,8 @@ def _decision(path: str, row: Any, classes: dict[str, int]) -> Decision:
         name = row[column] or ""
         if name not in classes and (name or column == "label_before"):
             raise InputError(
-                f'{path}: node "{row["id"]}": column "{column}": got "{name}", want one of the labels {name_classes(list(classes))}'
+                f'{path}: node "{row["id"]}": column "{column}": got "{name}", want one of the labels '
+                f'{name_classes(list(classes))}'
             )
         labels.append(classes.get(name, -1))
     before, now = labels
@@ -84,7 +86,9 @@ def find(spark: SparkSession, decisions: Sequence[Decision], nodes: DataFrame) -
 def settle(
     path: str, nodes_path: str, decisions: Sequence[Decision], found: DataFrame, classes: Sequence[str]
 ) -> list[Decided]:
-    """The decided nodes by ascending position. InputError if a node is unknown, or its label is not that of the decision."""
+    """The decided nodes by ascending position. InputError if a node is unknown, or its label is not that of the
+    decision.
+    """
     rows = {row["decided"]: row for row in found.collect()}
     settled = []
     for decision in decisions:
@@ -94,7 +98,8 @@ def settle(
         if row["label"] not in (decision.before, decision.now):
             given, wanted = (classes[k] if k >= 0 else "" for k in (row["label"], decision.before))
             raise InputError(
-                f'{path}: node "{decision.id}": column "label_before": got "{wanted}", want "{given}", its label in {nodes_path}'
+                f'{path}: node "{decision.id}": column "label_before": got "{wanted}", want "{given}", its label in '
+                f'{nodes_path}'
             )
         settled.append(Decided(row["number"], row["position"], decision))
     return sorted(settled, key=lambda decided: decided.position)

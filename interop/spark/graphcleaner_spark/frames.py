@@ -1,7 +1,7 @@
 """Frames: blocks of a graph as bytes, with a header and a checksum. Data sets of Spark hold them whole.
 
-All numbers are little endian. A frame is a header of 40 bytes and a payload. Who makes a frame computes its checksum, and
-everyone who reads it compares the two, so damage on the way does not stay hidden.
+All numbers are little endian. A frame is a header of 40 bytes and a payload. Who makes a frame computes its checksum,
+and everyone who reads it compares the two, so damage on the way does not stay hidden.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ def pack(
 ) -> bytes:
     """A whole frame. Its numbers must be at least 0 and below 2^32, and its payload at most 64 MiB: FrameError."""
     if len(payload) > GREATEST_PAYLOAD:
-        raise FrameError(f"frame of kind {kind}: got a payload of {len(payload)} bytes, want at most {GREATEST_PAYLOAD}")
+        raise FrameError(f"frame of kind {kind}: got a payload of {len(payload)} bytes, want at most "
+                         f"{GREATEST_PAYLOAD}")
     try:
         head = _HEADER.pack(
             MAGIC, VERSION, 0, kind, 0, row, column, part, first, count, width, len(payload), 0

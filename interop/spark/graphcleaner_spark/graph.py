@@ -27,11 +27,13 @@ class Graph:
     columns                     the classes that predictions have, in their order
     """
 
-    def __init__(self, spark: SparkSession, nodes: str, edges: str, predictions: str, prediction_classes: Sequence[str] | None):
+    def __init__(self, spark: SparkSession, nodes: str, edges: str, predictions: str,
+                 prediction_classes: Sequence[str] | None):
         self._spark, self._paths = spark, {"nodes": nodes, "edges": edges, "predictions": predictions}
         self.listings = self._list()
         self.nodes, self.edges, given = (read_parquet(spark, path) for path in self._paths.values())
-        tables = {"nodes": (self.nodes, ("id", "label")), "edges": (self.edges, ("src", "dst")), "predictions": (given, ("id",))}
+        tables = {"nodes": (self.nodes, ("id", "label")), "edges": (self.edges, ("src", "dst")),
+                  "predictions": (given, ("id",))}
         for name, (df, columns) in tables.items():
             for column in columns:
                 if column not in df.columns:
@@ -43,7 +45,8 @@ class Graph:
         if not isinstance(self.nodes.schema["label"].dataType, T.BooleanType):
             self._is_text("nodes", self.nodes, "label")
         if "weight" in self.edges.columns:
-            raise self.wrong("edges", "column weight: got weights, want edges without them on Spark; graphcleaner clean takes weights")
+            raise self.wrong("edges", "column weight: got weights, want edges without them on Spark; graphcleaner "
+                                      "clean takes weights")
         self.drawn = "split" not in self.nodes.columns
         labels = self.nodes.select(text("label").alias("label")).where("label <> ''").distinct().collect()
         self.classes = class_order({row["label"] for row in labels})
@@ -85,7 +88,8 @@ class Graph:
         if not listed and "id" in self.classes:
             raise self.wrong("predictions", 'class "id": the column id has the ids, want the predictions as a list')
         numbers = F.col("predictions") if listed else F.array(*(F.col(quoted(name)).cast("double") for name in names))
-        return (list(classes or self.classes) if listed else names), given.select(self.id("id"), numbers.alias("predictions"))
+        return (list(classes or self.classes) if listed else names), given.select(self.id("id"),
+                                                                                  numbers.alias("predictions"))
 
     def id(self, column: str) -> Column:
         """An id, as the same type in all inputs."""
@@ -95,7 +99,8 @@ class Graph:
         """`id` and `predictions`, frames of numbers in the order of the classes."""
         kind = self.predictions.schema["id"].dataType.simpleString()
         return self.predictions.mapInArrow(
-            inputs.probabilities(self._paths["predictions"], self.columns, self.classes), f"id {kind}, predictions binary")
+            inputs.probabilities(self._paths["predictions"], self.columns, self.classes),
+            f"id {kind}, predictions binary")
 
     def ends(self) -> DataFrame:
         """`src` and `dst` of all edges in both directions."""
@@ -103,21 +108,25 @@ class Graph:
         return there.unionByName(there.select(F.col("dst").alias("src"), F.col("src").alias("dst")))
 
     def count_ids(self) -> DataFrame:
-        """Every id that an input names: its place and values among the nodes, how often edges name it, and how often without loops."""
+        """Every id that an input names: its place and values among the nodes, how often edges name it, and how often
+        without loops.
+        """
         files = self.nodes.groupBy(F.col("_metadata.file_path").alias("path")).count().collect()
         bases, n = [], 0
         for path, count in sorted((row["path"], row["count"]) for row in files):
             bases.append((path, n))
             n += count
         split = F.lit("") if self.drawn else F.lower(F.coalesce(text("split"), F.lit("")))
-        number_of_split = reduce(lambda rest, name: F.when(split == name, SPLIT_NAMES[name]).otherwise(rest), SPLIT_NAMES, F.lit(-1))
+        number_of_split = reduce(lambda rest, name: F.when(split == name, SPLIT_NAMES[name]).otherwise(rest),
+                                 SPLIT_NAMES, F.lit(-1))
         given = self.nodes.select(
             self.id("id"), text("label").alias("label"), number_of_split.alias("split"),
             F.col("_metadata.file_path").alias("path"), F.col("_metadata.row_index").alias("index"),
         ).join(F.broadcast(self._spark.createDataFrame(bases, "path string, base bigint")), "path")
         places = given.select("id", (F.col("base") + F.col("index")).alias("position"), "label", "split")
         strength = F.count(F.when(F.col("src") != F.col("dst"), 1))
-        degrees = self.ends().groupBy(F.col("src").alias("id")).agg(F.count("*").alias("degree"), strength.alias("strength"))
+        degrees = self.ends().groupBy(F.col("src").alias("id")).agg(F.count("*").alias("degree"),
+                                                                    strength.alias("strength"))
         predicted = self.predictions.select("id", F.lit(1).alias("predicted"))
         return (
             places.unionByName(degrees, allowMissingColumns=True).unionByName(predicted, allowMissingColumns=True)
@@ -154,18 +163,22 @@ class Graph:
             raise self.wrong("nodes", f'node "{at["id"]}" at position {at["position"]}: column "split": got "{got}", '
                              "want train, val, test or none")
         if found["end"] is not None:
-            raise self.wrong("edges", f'got {found["ends"]} ends of edges at unknown nodes, such as "{found["end"]}", {of_nodes}')
+            raise self.wrong("edges", f'got {found["ends"]} ends of edges at unknown nodes, such as "{found["end"]}", '
+                                      f'{of_nodes}')
         if found["guessed"] is not None:
-            raise self.wrong("predictions", f'got predictions of {found["guesses"]} unknown nodes, such as "{found["guessed"]}", {of_nodes}')
+            raise self.wrong("predictions", f'got predictions of {found["guesses"]} unknown nodes, such as '
+                                            f'"{found["guessed"]}", {of_nodes}')
         if found["twice"] is not None:
             raise self.wrong("predictions", f"predictions of node {found['twice']}: got a second row, want one")
         if not found["with"]:
             raise self.wrong("predictions", "got predictions of no node, want those of labelled nodes")
 
     def order(self, ids: DataFrame) -> DataFrame:
-        """The nodes of count_ids, in the order of their numbers, with a class or -1 as `label`. Nodes of a degree are in an order that
-        knows nothing of their files, where neighbours may lie close: so blocks are about equally full."""
-        classes = self._spark.createDataFrame(list(zip(self.classes, range(len(self.classes)), strict=True)), "label string, class int")
+        """The nodes of count_ids, in the order of their numbers, with a class or -1 as `label`. Nodes of a degree are
+        in an order that knows nothing of their files, where neighbours may lie close: so blocks are about equally
+        full."""
+        classes = self._spark.createDataFrame(list(zip(self.classes, range(len(self.classes)), strict=True)),
+                                              "label string, class int")
         return (
             ids.where("times > 0")
             .join(F.broadcast(classes), "label", "left")
@@ -204,12 +217,13 @@ def lookup(values: Sequence[int], index: Column) -> Column:
 
 
 def triples(ranges: int) -> tuple[Column, Column, Column]:
-    """Where the triangles of the ranges i ≥ j ≥ k are found: arrays of triples [i, j, k], of a block (row, col) and of a range row, and
-    the place of the triple in the column `triple`."""
+    """Where the triangles of the ranges i ≥ j ≥ k are found: arrays of triples [i, j, k], of a block (row, col) and of
+    a range row, and the place of the triple in the column `triple`."""
     every = f"sequence(0L, {ranges - 1}L)"
     descending = "sort_array(array({}), false)"
     of_block = F.expr(f"transform({every}, x -> {descending.format('row, col, x')})")
-    of_range = F.expr(f"flatten(transform({every}, x -> transform(sequence(0L, x), y -> {descending.format('row, x, y')})))")
+    of_range = F.expr(f"flatten(transform({every}, x -> transform(sequence(0L, x), y -> "
+                      f"{descending.format('row, x, y')})))")
     i, j, k = (F.col("triple")[at] for at in range(3))
     place = (i * (i + 1) * (i + 2) / 6).cast("bigint") + (j * (j + 1) / 2).cast("bigint") + k
     return of_block, of_range, place

@@ -16,7 +16,8 @@ def check_columns(path: str, columns: Sequence[str], classes: Sequence[str]) -> 
     """Refuses columns of predictions that are no classes, or are there twice."""
     for name in columns:
         if name not in classes:
-            raise InputError(f'{path}: class "{name}" of the predictions: no node is given it, the labels have {name_classes(classes)}')
+            raise InputError(f'{path}: class "{name}" of the predictions: no node is given it, the labels have '
+                             f'{name_classes(classes)}')
         if list(columns).count(name) > 1:
             raise InputError(f'{path}: class "{name}" of the predictions: it is named twice')
     for name in classes:
@@ -33,8 +34,8 @@ def name_classes(names: Sequence[str]) -> str:
 def probabilities(
     path: str, columns: Sequence[str], classes: Sequence[str]
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Makes batches of `id` and `predictions` (binary: float32 [c], in the order of classes, adding up to 1) of batches of `id` and
-    `predictions`, lists of numbers in the order of columns.
+    """Makes batches of `id` and `predictions` (binary: float32 [c], in the order of classes, adding up to 1) of batches
+    of `id` and `predictions`, lists of numbers in the order of columns.
 
     The batches raise InputError for what is no number from 0 to 1, or does not add up to 1.
     """
@@ -46,7 +47,8 @@ def probabilities(
             kept = np.zeros((batch.num_rows, len(classes)), np.float32)
             kept[:, places] = _normalized(path, ids, _numbers(path, batch, columns), columns)
             offsets = np.arange(batch.num_rows + 1, dtype=np.int32) * np.int32(4 * len(classes))
-            payload = pa.Array.from_buffers(pa.binary(), batch.num_rows, [None, pa.py_buffer(offsets), pa.py_buffer(kept.tobytes())])
+            payload = pa.Array.from_buffers(pa.binary(), batch.num_rows,
+                                            [None, pa.py_buffer(offsets), pa.py_buffer(kept.tobytes())])
             yield pa.RecordBatch.from_arrays([ids, payload], ["id", "predictions"])
 
     return rows
@@ -68,13 +70,14 @@ def _numbers(path: str, batch: pa.RecordBatch, columns: Sequence[str]) -> np.nda
 
 
 def _normalized(path: str, ids: pa.Array, p: np.ndarray, columns: Sequence[str]) -> np.ndarray:
-    """Predictions (float64 [nodes×classes]) divided by their sums. InputError for what is no probability, or does not add up
-    to 1."""
+    """Predictions (float64 [nodes×classes]) divided by their sums. InputError for what is no probability, or does not
+    add up to 1."""
     bad = ~((p >= 0) & (p <= 1 + SUM_TOLERANCE))  # also where p is NaN
     if bad.any():
         v, j = (int(i) for i in np.argwhere(bad)[0])
         raise InputError(
-            f'{path}: predictions of node {ids[v].as_py()}: class "{columns[j]}" is {p[v, j]:g}, want a probability from 0 to 1'
+            f'{path}: predictions of node {ids[v].as_py()}: class "{columns[j]}" is {p[v, j]:g}, want a probability '
+            f'from 0 to 1'
         )
     sums = np.zeros(len(p))
     for j in range(p.shape[1]):  # one after the other: numpy's sum has another order

@@ -1,4 +1,6 @@
-"""A small graph around the suspects of a run, for the store of one machine: `graphcleaner import --scores --run` takes it."""
+"""A small graph around the suspects of a run, for the store of one machine: `graphcleaner import --scores --run` takes
+it.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ _RING = "ring"
 
 @dataclass(frozen=True)
 class Packed:
-    """What a pack has: suspects are those above the threshold, packed those of them that it has, around the other nodes."""
+    """What a pack has: suspects are those above the threshold, packed those of them that it has, around the other
+    nodes.
+    """
 
     suspects: int
     packed: int
@@ -49,16 +53,17 @@ def pack(
     neighbors: int = 30,
     log: Callable[[str], None] = print,
 ) -> Packed:
-    """Writes OUT/pack of the finished run in out: the suspects with the highest scores, the nodes around them over the hops of
-    the run, and all edges among these.
+    """Writes OUT/pack of the finished run in out: the suspects with the highest scores, the nodes around them over the
+    hops of the run, and all edges among these.
 
     threshold   the score above which a node is a suspect; None: that of the run
     most        suspects
-    neighbors   of a suspect, those that weigh most in the vote; a quarter of that of a node at hop 1, a sixteenth at hop 2
+    neighbors   of a suspect, those that weigh most in the vote; a quarter of that of a node at hop 1, a sixteenth at
+                hop 2
     log         takes a line a stage, and what was packed
 
-    The folder gets nodes.parquet (the columns of the nodes file and `ring`: the hop at which a node came, 0 for suspects),
-    edges.parquet, predictions.parquet, scores.parquet and run.json. GraphcleanerError says what is wrong.
+    The folder gets nodes.parquet (the columns of the nodes file and `ring`: the hop at which a node came, 0 for
+    suspects), edges.parquet, predictions.parquet, scores.parquet and run.json. GraphcleanerError says what is wrong.
     """
     if not out:
         raise GraphcleanerError("out: got an empty path, want a folder")
@@ -79,12 +84,14 @@ class _Packing:
         self._hops = of.hops
         self._graph = graph = Graph(spark, of.nodes, of.edges, of.predictions, of.prediction_classes)
         if graph_fingerprint(self._run["graphcleaner"], graph, of) != self._run["graph"]:
-            raise GraphcleanerError(f"{out}: its inputs are not those of the run any more, want them as they were: start the run again")
+            raise GraphcleanerError(f"{out}: its inputs are not those of the run any more, want them as they were: "
+                                    f"start the run again")
         if _RING in graph.nodes.columns:
             raise graph.wrong("nodes", f"pack writes a column {_RING}, want another name for yours")
         if "id" in graph.classes:
             raise graph.wrong("nodes", 'class "id": it would have the name of another column of predictions')
-        self._ids = Stages(spark, f"{out}/work/graph-{self._run['graph']}", log).run("nodes", graph.count_ids, of_frames=False)
+        self._ids = Stages(spark, f"{out}/work/graph-{self._run['graph']}", log).run("nodes", graph.count_ids,
+                                                                                     of_frames=False)
         judged = decisions.read(spark, of.decisions, graph.classes) if of.decisions else []
         names = [*graph.classes, None]  # the last is that of -1
         self._decided = spark.createDataFrame([(by.id, names[by.now]) for by in judged], "decided string, now string")
@@ -106,7 +113,8 @@ class _Packing:
         every = reduce(DataFrame.unionByName, rings)
         packed = stages.run("packed", lambda: every.join(self._ids.select("id", "position"), "id"), of_frames=False)
         for name, table in {
-            "nodes": self._nodes_of, "edges": self._edges_among, "predictions": self._predictions_of, "scores": self._scores_of,
+            "nodes": self._nodes_of, "edges": self._edges_among, "predictions": self._predictions_of,
+            "scores": self._scores_of,
         }.items():
             stages.write(f"{folder}/{name}", partial(table, packed), name)
             self._files.move(self._files.only(f"{folder}/{name}", ".parquet"), f"{self._out}/pack/{name}.parquet")
@@ -123,18 +131,21 @@ class _Packing:
         around = self._graph.ends().where("src <> dst").join(last, "src").distinct()
         strength = self._ids.select(F.col("id").alias("dst"), "strength")
         of_node = Window.partitionBy("src").orderBy("strength", "dst")
-        best = around.join(strength, "dst").withColumn("place", F.row_number().over(of_node)).where(F.col("place") <= most)
+        best = around.join(strength, "dst").withColumn("place",
+                                                       F.row_number().over(of_node)).where(F.col("place") <= most)
         known = reduce(DataFrame.unionByName, rings).select("id")
-        return best.select(F.col("dst").alias("id")).distinct().join(known, "id", "left_anti").withColumn(_RING, F.lit(hop))
+        return best.select(F.col("dst").alias("id")).distinct().join(known, "id",
+                                                                     "left_anti").withColumn(_RING, F.lit(hop))
 
     # The tables.
 
     def _rows_of(self, table: DataFrame, packed: DataFrame) -> DataFrame:
-        """The rows of packed nodes in a table, `own`, with those of packed and what people have decided, `judged`; in one file, in the
-        order of the nodes file."""
+        """The rows of packed nodes in a table, `own`, with those of packed and what people have decided, `judged`; in
+        one file, in the order of the nodes file."""
         judged = F.broadcast(self._decided.alias("judged"))
         return (
-            table.alias("own").join(packed.alias("packed"), F.col("own.id").cast("string") == F.col("packed.id").cast("string"))
+            table.alias("own").join(packed.alias("packed"),
+                                    F.col("own.id").cast("string") == F.col("packed.id").cast("string"))
             .join(judged, F.col("own.id").cast("string") == F.col("judged.decided"), "left")
             .repartition(1).sortWithinPartitions("packed.position")
         )
@@ -163,9 +174,11 @@ class _Packing:
     def _scores_of(self, packed: DataFrame) -> DataFrame:
         """The scores; none of nodes that somebody has decided about, so that nobody is asked again."""
         score = F.when(F.col("judged.decided").isNull(), F.col("own.score")).alias("score")
-        return self._rows_of(self._scores, packed).select("own.id", "own.given_label", score, "own.suggested_label", "own.confidence")
+        return self._rows_of(self._scores, packed).select("own.id", "own.given_label", score, "own.suggested_label",
+                                                          "own.confidence")
 
     def _command(self) -> str:
         folder = f"{self._out}/pack"
-        files = " ".join(f"--{name} {shlex.quote(f'{folder}/{name}.parquet')}" for name in ("nodes", "edges", "predictions", "scores"))
+        files = " ".join(f"--{name} {shlex.quote(f'{folder}/{name}.parquet')}"
+                         for name in ("nodes", "edges", "predictions", "scores"))
         return f"graphcleaner import home.graph {files} --run {shlex.quote(f'{folder}/run.json')}"

@@ -76,7 +76,9 @@ def clean(
 
 
 class Cleaning:
-    """A run in a folder. What depends on files of the graph and the cut alone lies in work/graph-…, the rest in work/run-…."""
+    """A run in a folder. What depends on files of the graph and the cut alone lies in work/graph-…, the rest in
+    work/run-….
+    """
 
     def __init__(self, spark: SparkSession, arguments: Arguments, out: str, binary: str, log: Callable[[str], None]):
         self._spark, self._arguments, self._out, self._log = spark, arguments, out, log
@@ -85,7 +87,8 @@ class Cleaning:
         self._binary = ship(spark.sparkContext, binary)
         self._files = Files(spark)
         self._census: Any = None
-        self._graph = Graph(spark, arguments.nodes, arguments.edges, arguments.predictions, arguments.prediction_classes)
+        self._graph = Graph(spark, arguments.nodes, arguments.edges, arguments.predictions,
+                            arguments.prediction_classes)
         self._classes = self._graph.classes
         graph = self._graph
         self._plan = make_plan(
@@ -118,18 +121,21 @@ class Cleaning:
         graph, plan = self._graph, self._plan
         ids = self._of_graph.run("nodes", graph.count_ids, of_frames=False, reads_frames=False)
         graph.check_ids(ids)
-        self._numbers = numbered(self._of_graph.run("numbers", lambda: graph.order(ids), of_frames=False, reads_frames=False))
+        self._numbers = numbered(self._of_graph.run("numbers", lambda: graph.order(ids), of_frames=False,
+                                                    reads_frames=False))
         degree = F.col("degree")
         octave = _EXACT_DEGREES + F.floor(64 * (F.log2(degree.cast("double")) - 10))
         binned = F.when(degree <= _EXACT_DEGREES, degree).otherwise(octave).alias("bin")
-        rows = self._numbers.groupBy(binned).agg(F.count("*").alias("nodes"), F.max("degree").alias("greatest")).collect()
+        rows = self._numbers.groupBy(binned).agg(F.count("*").alias("nodes"),
+                                                 F.max("degree").alias("greatest")).collect()
         bins = [(row["nodes"], row["greatest"]) for row in sorted(rows, key=lambda row: -row["bin"])]
         self._starts = cut(bins, plan.max_nodes, plan.max_arcs)
         self._ranges = len(self._starts) - 1
         self._sums_rows = plan.sums_rows(self._ranges)
         self._bases_of_chunks = chunk_bases(self._starts, plan.chunk)
         self._chunks = self._bases_of_chunks[-1]
-        self._log(f"cut: {plan.nodes:,} nodes, at most {plan.arcs:,} arcs, {len(self._classes)} classes, {self._hops} hops: "
+        self._log(f"cut: {plan.nodes:,} nodes, at most {plan.arcs:,} arcs, {len(self._classes)} classes, {self._hops} "
+                  f"hops: "
                   f"{self._ranges} ranges, {self._chunks:,} chunks, {plan.cores} tasks at once")
 
     # What people have said of labels.
@@ -140,10 +146,13 @@ class Cleaning:
         if path is None:
             return
         read = decisions.read(self._spark, path, self._classes)
-        found = self._of_run.run("decisions", lambda: decisions.find(self._spark, read, self._numbers), of_frames=False, reads_frames=False)
+        found = self._of_run.run("decisions", lambda: decisions.find(self._spark, read, self._numbers), of_frames=False,
+                                 reads_frames=False)
         self._decided = decisions.settle(path, self._arguments.nodes, read, found, self._classes)
-        now = self._spark.createDataFrame([(node.number, node.by.now) for node in self._decided], "number bigint, now int")
-        self._labelled = self._numbers.join(F.broadcast(now), "number", "left").withColumn("label", F.coalesce("now", "label")).drop("now")
+        now = self._spark.createDataFrame([(node.number, node.by.now) for node in self._decided],
+                                          "number bigint, now int")
+        self._labelled = self._numbers.join(F.broadcast(now), "number",
+                                            "left").withColumn("label", F.coalesce("now", "label")).drop("now")
 
     # Frames of what was read.
 
@@ -154,12 +163,14 @@ class Cleaning:
         self._rows = self._labels = given.where(F.col("kind") == frames.LABELS)
         if self._decided:
             self._labels = self._of_run.run(
-                "labels", lambda: self._frames_by_chunk(self._labelled.select("number", "label"), "label int", sources.labels, 16), reads_frames=False)
+                "labels", lambda: self._frames_by_chunk(self._labelled.select("number", "label"), "label int",
+                                                        sources.labels, 16), reads_frames=False)
         census = self._of_run.run("census", self._take_census, reads_frames=False)
         self._census = worker.merged_reports(census)
 
         def place_splits() -> DataFrame:
-            splits = worker.of_kind(census, frames.SPLITS).select("frame").mapInArrow(sources.split_rows, "position bigint, split int")
+            splits = worker.of_kind(census, frames.SPLITS).select("frame").mapInArrow(sources.split_rows,
+                                                                                      "position bigint, split int")
             members = worker.of_kind(census, frames.MEMBERS).select("frame").mapInArrow(
                 sources.member_rows, "position bigint").withColumn("member", F.lit(True))
             placed = (
@@ -192,7 +203,8 @@ class Cleaning:
         if self._decided:
             by_position = by_position.unionByName(self._of_driver([decisions.frame(self._decided)]))
         job = self._job("census", names=self._classes, seed=self._arguments.seed, drawn=self._graph.drawn)
-        return self._run(job, by_position, group=[F.lit(0)] * 3, place=F.lit(0), groups=1, size=0, order=[F.col("first"), F.col("kind")])
+        return self._run(job, by_position, group=[F.lit(0)] * 3, place=F.lit(0), groups=1, size=0,
+                         order=[F.col("first"), F.col("kind")])
 
     def _frames_by_chunk(self, df: DataFrame, kept: str, make: sources.Maker, row_bytes: int) -> DataFrame:
         """Frames of the columns kept of df, which has the number of every node once."""
@@ -221,26 +233,31 @@ class Cleaning:
                 F.col("row") * self._ranges + F.col("col"),
                 self._plan.partitions(self._ranges**2, 24 * self._plan.arcs))
             return worker.answers(
-                placed.sortWithinPartitions("row", "col", "key"), self._job("arcs"), binary=self._binary, feed=sources.arcs_feed)
+                placed.sortWithinPartitions("row", "col", "key"), self._job("arcs"), binary=self._binary,
+                feed=sources.arcs_feed)
 
         made = self._of_graph.run("arcs", arcs, reads_frames=False)
         self._arcs, self._count_arcs = worker.of_kind(made, frames.ARCS), worker.merged_reports(made).get("arcs", 0)
         self._strength = self._of_graph.run(
             "strength",
-            lambda: self._by_chunk(self._job("add", mode="strength"), [self._rows, worker.of_kind(made, frames.SUMS)], 9 * self._sums_rows))
+            lambda: self._by_chunk(self._job("add", mode="strength"), [self._rows, worker.of_kind(made, frames.SUMS)],
+                                   9 * self._sums_rows))
 
     # Operations of the worker.
 
     def _job(self, op: str, **more: Any) -> worker.Job:
         common = {
-            "op": op, "version": self._version, "memory": self._arguments.memory, "chunk": self._plan.chunk, "ranges": self._starts,
+            "op": op, "version": self._version, "memory": self._arguments.memory, "chunk": self._plan.chunk,
+            "ranges": self._starts,
             "classes": len(self._classes), "hops": self._hops, "census": self._census,
         }
         return {**common, **more}
 
-    def _run(self, job: worker.Job, df: DataFrame, *, group: list[Column], place: Column, groups: int, size: int, order: list[Column]) -> DataFrame:
+    def _run(self, job: worker.Job, df: DataFrame, *, group: list[Column], place: Column, groups: int, size: int,
+             order: list[Column]) -> DataFrame:
         return worker.run(
-            df, job, binary=self._binary, group=group, place=place, partitions=self._plan.partitions(groups, size), order=order)
+            df, job, binary=self._binary, group=group, place=place, partitions=self._plan.partitions(groups, size),
+            order=order)
 
     def _by_chunk(self, job: worker.Job, parts: list[DataFrame], size: int) -> DataFrame:
         """An operation on chunks of nodes: labels first, and last the sums."""
@@ -258,10 +275,12 @@ class Cleaning:
         parts = self._plan.parts(self._ranges)
         values = reduce(DataFrame.unionByName, of_columns).withColumns(
             {"at": F.col("row"), "dealt": F.explode(F.sequence(F.lit(0), F.lit(parts - 1)))})
-        arcs = self._arcs.withColumns({"at": F.col("col"), "dealt": F.floor(F.col("row") * parts / self._ranges).cast("int")})
+        arcs = self._arcs.withColumns({"at": F.col("col"),
+                                       "dealt": F.floor(F.col("row") * parts / self._ranges).cast("int")})
         return self._run(
             self._job("multiply", mode=mode), values.unionByName(arcs),
-            group=[F.col("at"), F.col("dealt"), F.lit(0)], place=F.col("at") * parts + F.col("dealt"), groups=self._ranges * parts,
+            group=[F.col("at"), F.col("dealt"), F.lit(0)], place=F.col("at") * parts + F.col("dealt"),
+            groups=self._ranges * parts,
             size=self._plan.arc_bytes + self._plan.nodes * parts * node_bytes,
             order=[F.col("kind") == frames.ARCS, F.col("row"), F.col("first")],
         )
@@ -297,7 +316,8 @@ class Cleaning:
         for k in range(2, hops + 1):
             if k == 3:
                 self._found.append(self._of_graph.run("diagonal", lambda: self._by_chunk(
-                    self._job("add", mode="diagonal"), [self._rows, self._strength, self._triangles()], 9 * self._ranges * plan.nodes)))
+                    self._job("add", mode="diagonal"), [self._rows, self._strength, self._triangles()],
+                    9 * self._ranges * plan.nodes)))
             self._found.append(self._of_run.run(f"hop{k}", partial(self._later_hop, k)))
 
     def _later_hop(self, k: int) -> DataFrame:
@@ -305,7 +325,8 @@ class Cleaning:
         return self._by_chunk(
             self._job("add", mode="hop", hop=k),
             [self._labels, self._strength, self._made(frames.TESTED), self._members,
-             self._made(frames.DIAGONAL).where(F.col("part") == k), self._multiply("slice", [slices], 4 * len(self._classes))],
+             self._made(frames.DIAGONAL).where(F.col("part") == k),
+             self._multiply("slice", [slices], 4 * len(self._classes))],
             self._sums_rows * 8 * len(self._classes),
         )
 
@@ -323,7 +344,8 @@ class Cleaning:
                 self._made(frames.BALLOTS),
                 self._made(frames.FEATURES).where(F.col("part") <= self._fitted["reach"]),
             ]
-            return self._by_chunk(self._job("score", model=self._model), parts, self._plan.nodes * (16 * len(self._classes) + 20))
+            return self._by_chunk(self._job("score", model=self._model), parts,
+                                  self._plan.nodes * (16 * len(self._classes) + 20))
 
         return self._of_run.run("score", score)
 
@@ -341,7 +363,8 @@ class Cleaning:
     def _of_driver(self, some: Sequence[bytes | bytearray]) -> DataFrame:
         """A data set of frames."""
         headers = [frames.parse_header(frame) for frame in some]
-        rows = [(h.row, h.column, h.part, h.kind, h.first, bytes(frame)) for h, frame in zip(headers, some, strict=True)]
+        rows = [(h.row, h.column, h.part, h.kind, h.first, bytes(frame)) for h,
+                frame in zip(headers, some, strict=True)]
         return self._spark.createDataFrame(rows, frames.SPARK_SCHEMA)
 
     # What is written.
@@ -356,9 +379,11 @@ class Cleaning:
             kind = self._graph.nodes.schema["id"].dataType
             return (
                 worker.of_kind(score, frames.SCORES).select("frame")
-                .mapInArrow(sources.score_rows(self._starts), "number bigint, score float, suggested int, confidence float")
+                .mapInArrow(sources.score_rows(self._starts), "number bigint, score float, suggested int, confidence "
+                                                              "float")
                 .join(self._labelled.select("number", F.col("id").cast(kind).alias("id"), "label"), "number")
-                .join(named("label", "given_label"), "label", "left").join(named("suggested", "suggested_label"), "suggested", "left")
+                .join(named("label", "given_label"), "label", "left").join(named("suggested", "suggested_label"),
+                                                                           "suggested", "left")
                 .select("id", "given_label", "score", "suggested_label", "confidence")
             )
 
@@ -375,12 +400,14 @@ class Cleaning:
         edges, found = self._count_arcs // 2, suspects.count()
         self._files.write(f"{self._out}/finished.json", json.dumps({
             "graphcleaner": self._version, "arguments": asdict(self._arguments), "graph": self._print, "model": model,
-            "threshold": fitted["threshold"], "started": datetime.fromtimestamp(int(self._began), timezone.utc).isoformat(),
+            "threshold": fitted["threshold"],
+            "started": datetime.fromtimestamp(int(self._began), timezone.utc).isoformat(),
             "seconds": time.time() - self._began, "seed": self._arguments.seed,
             "nodes": self._plan.nodes, "edges": edges, "scored": scored["scored"], "suspects": found,
         }, allow_nan=False))
         if self._decided:
-            found = undecided(suspects, self._spark.createDataFrame([(node.by.id,) for node in self._decided], "decided string")).count()
+            found = undecided(suspects, self._spark.createDataFrame([(node.by.id,) for node in self._decided],
+                                                                    "decided string")).count()
         return "\n".join([
             f"{self._plan.nodes:,} nodes, {edges:,} edges, {scored['scored']:,} labels scored",
             f"{found:,} suspects above {fitted['threshold']:.4g}; estimated share of wrong labels {fitted['rate']:.4g}",

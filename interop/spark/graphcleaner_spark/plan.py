@@ -1,7 +1,7 @@
 """How a graph is cut: pure functions.
 
-Nodes have numbers in descending degree. They are cut in R ranges; the adjacency is cut in R×R blocks. More ranges need less
-memory in a worker, and send more bytes around.
+Nodes have numbers in descending degree. They are cut in R ranges; the adjacency is cut in R×R blocks. More ranges need
+less memory in a worker, and send more bytes around.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ _PARTITION_BYTES = 128 << 20
 _SKEW = 4  # how much fuller than the mean a block may be
 # What triangles hold of a neighbour, in three blocks, with what the search takes; and of a node of three ranges.
 _TRIANGLE_ARC, _TRIANGLE_NODE = 3 * 4 + 16, 3 * (16 + 8) + 57
-_GREATEST_ROW = 60_000_000  # of a block is one frame. A neighbour takes a byte there, and one more for each gap of 128 nodes
+# of a block is one frame. A neighbour takes a byte there, and one more for each gap of 128 nodes
+_GREATEST_ROW = 60_000_000
 
 
 @dataclass(frozen=True)
@@ -73,14 +74,15 @@ def make_plan(
 ) -> Plan:
     """Cuts a graph of so many nodes and rows of edges.
 
-    memory is that of a worker in bytes. blocks is the number of ranges aimed at; None lets memory and cores decide. drawn says that no
-    splits are given. GraphcleanerError if the graph is too large.
+    memory is that of a worker in bytes. blocks is the number of ranges aimed at; None lets memory and cores decide.
+    drawn says that no splits are given. GraphcleanerError if the graph is too large.
     """
     if nodes >= GREATEST_NODES:
         raise GraphcleanerError(f"{nodes:,} nodes are too many to clean: want fewer than {GREATEST_NODES:,}")
     census = (10 if drawn else 6) * nodes + nodes // 4  # as the worker reckons it
     if census > memory:
-        raise GraphcleanerError(f"memory: got {memory:,} bytes of a worker, want {census:,} or more: the stage census of {nodes:,} nodes "
+        raise GraphcleanerError(f"memory: got {memory:,} bytes of a worker, want {census:,} or more: the stage census "
+                                f"of {nodes:,} nodes "
                                 "is one task")
     arcs = 2 * edges
     if blocks is not None:
@@ -102,8 +104,8 @@ def make_plan(
 def cut(bins: Iterable[tuple[int, int]], max_nodes: int, max_arcs: int) -> list[int]:
     """The starts of ranges, and last the number of nodes.
 
-    bins are (nodes, greatest degree of them), by descending degree. Every node counts with the greatest degree of its bin,
-    so no range has more arcs than max_arcs, unless it is one node.
+    bins are (nodes, greatest degree of them), by descending degree. Every node counts with the greatest degree of its
+    bin, so no range has more arcs than max_arcs, unless it is one node.
     """
     starts, at, in_range, arcs = [0], 0, 0, 0
     for count, degree in bins:

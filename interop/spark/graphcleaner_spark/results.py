@@ -59,7 +59,8 @@ def graph_fingerprint(version: str, graph: Graph, arguments: Arguments) -> str:
 
 def suspects_of(scores: DataFrame, threshold: float) -> DataFrame:
     """The scores above a threshold of labels in whose place another is suggested."""
-    return scores.where((F.col("score").cast("double") > threshold) & (F.col("suggested_label") != F.col("given_label")))
+    return scores.where((F.col("score").cast("double") > threshold)
+                        & (F.col("suggested_label") != F.col("given_label")))
 
 
 def undecided(table: DataFrame, decided: DataFrame) -> DataFrame:

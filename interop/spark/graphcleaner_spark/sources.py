@@ -20,8 +20,8 @@ CENSUS_ROWS = 1 << 20  # positions of a frame that the census reads
 
 
 def arcs(starts: Sequence[int]) -> Task:
-    """Both arcs of the edges in batches with `source`, `target` (numbers of nodes): `row` and `col`, the ranges of their ends,
-    and `key`, the places of their ends in these, 32 bits each."""
+    """Both arcs of the edges in batches with `source`, `target` (numbers of nodes): `row` and `col`, the ranges of
+    their ends, and `key`, the places of their ends in these, 32 bits each."""
     first = np.array(starts[:-1], np.int64)
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -49,8 +49,8 @@ def arcs_feed(batches: Iterator[pa.RecordBatch], job: dict[str, Any]) -> Iterato
 
 
 def addressed(starts: Sequence[int], chunk: int, kept: Sequence[str]) -> Task:
-    """Adds where a node is to batches with its `number`: `chunk` (the number of its chunk in all), `row` (its range) and
-    `local`. The columns kept come after them."""
+    """Adds where a node is to batches with its `number`: `chunk` (the number of its chunk in all), `row` (its range)
+    and `local`. The columns kept come after them."""
     first = np.array(starts[:-1], np.int64)
     bases = np.array(chunk_bases(starts, chunk)[:-1], np.int64)
 
@@ -59,7 +59,8 @@ def addressed(starts: Sequence[int], chunk: int, kept: Sequence[str]) -> Task:
             number = batch.column("number").to_numpy()
             row = np.searchsorted(first, number, "right") - 1
             local = number - first[row]
-            yield _batch(chunk=bases[row] + local // chunk, row=row, local=local, **{name: batch.column(name) for name in kept})
+            yield _batch(chunk=bases[row] + local // chunk, row=row, local=local,
+                         **{name: batch.column(name) for name in kept})
 
     return task
 
@@ -73,7 +74,8 @@ def chunk_frames(starts: Sequence[int], chunk: int, make: Maker) -> Task:
             count = min(chunk, starts[row + 1] - starts[row] - first)
             local = rows["local"].to_numpy()
             if first % chunk or not np.array_equal(local, np.arange(first, first + count)):
-                raise GraphcleanerError(f"chunk of range {row} at row {first}: got {len(local)} rows, want {count}, each once")
+                raise GraphcleanerError(f"chunk of range {row} at row {first}: got {len(local)} rows, want {count}, "
+                                        f"each once")
             yield from make({"row": row, "first": first}, rows)
 
     return lambda batches: frames.batches(made(batches))
@@ -100,7 +102,8 @@ def _runs(batches: Iterator[pa.RecordBatch], key: str) -> Iterator[pa.Table]:
 
 def labels(place: dict[str, int], rows: pa.Table) -> Iterator[bytes]:
     """Labels frames of the column `label` (a class or -1)."""
-    yield frames.pack(frames.LABELS, rows["label"].to_numpy().astype("<i4").tobytes(), count=len(rows), width=1, **place)
+    yield frames.pack(frames.LABELS, rows["label"].to_numpy().astype("<i4").tobytes(), count=len(rows),
+                      width=1, **place)
 
 
 def labels_and_predictions(classes: int) -> Maker:
@@ -130,7 +133,8 @@ def census_frames(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
         for rows in _runs(batches, "piece"):
             first = rows["position"][0].as_py()
             for kind, column, dtype in [(frames.LABELS, "label", "<i4"), (frames.SPLITS, "split", "u1")]:
-                yield frames.pack(kind, rows[column].to_numpy().astype(dtype).tobytes(), first=first, count=len(rows), width=1)
+                yield frames.pack(kind, rows[column].to_numpy().astype(dtype).tobytes(), first=first,
+                                  count=len(rows), width=1)
 
     return frames.batches(made())
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 _PATTERN = re.compile(r"[\\*?\[\]{}]")  # letters of a path that Spark and Hadoop take for patterns
 _UNREAD = re.compile(r"\[FAILED_READ_FILE\S*\] Encountered error while reading file (\S+)\.\s")
 
-# A frame has up to 4 MiB, so a few of them are a batch. The columns of a table are read in batches of Spark's usual size.
+# A frame has up to 4 MiB, so a few of them are a batch. The columns of a table are read in batches of Spark's usual
+# size.
 _FRAMES_READ, _ROWS_READ = 8, 4096
 _SETTINGS: dict[str, str | int] = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": 1 << 17,
@@ -58,7 +59,9 @@ def settings(spark: SparkSession) -> Iterator[None]:
 
 @contextmanager
 def plain_errors(work: str = "") -> Iterator[None]:
-    """Turns what Spark makes of an error into one sentence: a GraphcleanerError. Of damage in the folder work it says what helps."""
+    """Turns what Spark makes of an error into one sentence: a GraphcleanerError. Of damage in the folder work it says
+    what helps.
+    """
     try:
         yield
     except (PySparkException, Py4JError, FrameError) as err:
@@ -168,8 +171,8 @@ class Files:
 class Stages:
     """Writes data sets below a folder, each unless it is there.
 
-    A data set is a folder of its own name. A file with the name of the stage names it, as soon as it is complete. So two runs in one
-    folder do not mix their files.
+    A data set is a folder of its own name. A file with the name of the stage names it, as soon as it is complete. So
+    two runs in one folder do not mix their files.
     """
 
     def __init__(self, spark: SparkSession, folder: str, log: Callable[[str], None]):
@@ -183,9 +186,10 @@ class Stages:
     def _note(self, name: str) -> str:
         return self._files.read(f"{self._folder}/{name}")
 
-    def run(self, name: str, build: Callable[[], DataFrame], *, of_frames: bool = True, reads_frames: bool = True) -> DataFrame:
-        """The data set that build makes. of_frames says whether it has frames, in folders by kind, and reads_frames whether build
-        reads some."""
+    def run(self, name: str, build: Callable[[], DataFrame], *, of_frames: bool = True,
+            reads_frames: bool = True) -> DataFrame:
+        """The data set that build makes. of_frames says whether it has frames, in folders by kind, and reads_frames
+        whether build reads some."""
         if self._files.exists(f"{self._folder}/{name}"):
             self._log(f"{name}: is there")
         else:
@@ -193,9 +197,11 @@ class Stages:
             self.write(f"{self._folder}/{own}", build, name, of_frames, reads_frames)
             self._files.write(f"{self._folder}/{name}", own)
             self._log(f"{name}: {time.monotonic() - began:.1f} s")
-        return open_parquet(self._spark, f"{self._folder}/{self._note(name)}", frames.SPARK_SCHEMA if of_frames else None)
+        return open_parquet(self._spark, f"{self._folder}/{self._note(name)}", frames.SPARK_SCHEMA if of_frames
+                            else None)
 
-    def write(self, path: str, build: Callable[[], DataFrame], name: str, of_frames: bool = False, reads_frames: bool = True) -> None:
+    def write(self, path: str, build: Callable[[], DataFrame], name: str, of_frames: bool = False,
+              reads_frames: bool = True) -> None:
         """Writes what build makes to a path. The pages and the event log of Spark have the name."""
         context = self._spark.sparkContext
         self._spark.conf.set("spark.sql.parquet.columnarReaderBatchSize", _FRAMES_READ if reads_frames else _ROWS_READ)
@@ -219,20 +225,24 @@ def open_parquet(spark: SparkSession, path: str, schema: str | None = None) -> D
 
 
 def read_parquet(spark: SparkSession, path: str) -> DataFrame:
-    """The table of a parquet file, or of a folder of them: a file that lacks a column has nulls there. InputError if they are none."""
+    """The table of a parquet file, or of a folder of them: a file that lacks a column has nulls there. InputError if
+    they are none.
+    """
     return _read(spark, path, lambda: spark.read.option("mergeSchema", "true").parquet(_literal(path)), (".parquet",))
 
 
 def read_csv(spark: SparkSession, path: str) -> DataFrame:
     """The table of a csv file with a header, all of it texts. InputError if it is none."""
-    return _read(spark, path, lambda: spark.read.csv(_literal(path), header=True, escape='"', multiLine=True), (".csv", ".gz"))
+    return _read(spark, path, lambda: spark.read.csv(_literal(path), header=True, escape='"', multiLine=True),
+                 (".csv", ".gz"))
 
 
 def _read(spark: SparkSession, path: str, opened: Callable[[], DataFrame], endings: tuple[str, ...]) -> DataFrame:
     given = 0
     for file, _, _ in Files(spark).listing(path):
         *folders, name = file.split(f"/{path.rstrip('/').rpartition('/')[2]}/", 1)[-1].split("/")
-        is_left = any(folder.startswith(("_", ".")) and "=" not in folder for folder in folders)  # by a writer: it is no data
+        # by a writer: it is no data
+        is_left = any(folder.startswith(("_", ".")) and "=" not in folder for folder in folders)
         given += name.endswith(endings) and not is_left
     try:
         df = opened()
@@ -243,7 +253,8 @@ def _read(spark: SparkSession, path: str, opened: Callable[[], DataFrame], endin
             text = "got no rows and no columns, want a table, under a name that does not begin with _ or ."
         raise InputError(f"{path}: {text}") from None
     if read < given:
-        raise InputError(f"{path}: Spark reads {read} of {given} files: it skips names that begin with _ or . and folders that are no "
+        raise InputError(f"{path}: Spark reads {read} of {given} files: it skips names that begin with _ or . and "
+                         f"folders that are no "
                          "COLUMN=VALUE, want other names")
     return df
 

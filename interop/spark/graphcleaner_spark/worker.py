@@ -1,7 +1,7 @@
 """Runs `graphcleaner worker` in the tasks of Spark: frames go in, frames come out.
 
-A task starts one process. A thread writes to it, the task itself reads from it, so neither waits for the other with a full
-pipe. The process never outlives its task.
+A task starts one process. A thread writes to it, the task itself reads from it, so neither waits for the other with a
+full pipe. The process never outlives its task.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ _PATIENCE = 10.0  # seconds for a process to end, after it has closed its output
 
 
 def find_binary(name: str) -> str:
-    """The path of the binary on this machine: a path as it is, a name among the files that Spark ships, then in PATH."""
+    """The path of the binary on this machine: a path as it is, a name among the files that Spark ships, then in
+    PATH.
+    """
     if os.sep in name:
         return name
     from pyspark import SparkFiles
@@ -48,20 +50,22 @@ def find_binary(name: str) -> str:
         return shipped
     found = shutil.which(name)
     if found is None:
-        raise WorkerError(f"{name}: no such program among the files of Spark or in PATH, want --binary, or --files {name}")
+        raise WorkerError(f"{name}: no such program among the files of Spark or in PATH, want --binary, or --files "
+                          f"{name}")
     return found
 
 
 def exchange(binary: str, job: Job, feed: Iterable[bytes | memoryview]) -> Iterator[bytearray]:
     """Sends a job and frames to a worker, and yields the frames it answers with, checked.
 
-    WorkerError if the process fails or answers with damaged frames, FrameError if it gets some, and whatever the feed raises. When the
-    iterator is closed, the process is killed. The feed is read in a thread of its own.
+    WorkerError if the process fails or answers with damaged frames, FrameError if it gets some, and whatever the feed
+    raises. When the iterator is closed, the process is killed. The feed is read in a thread of its own.
     """
     failed: list[BaseException] = []
     with tempfile.TemporaryFile() as messages:
         try:
-            process = subprocess.Popen([binary, "worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=messages)
+            process = subprocess.Popen([binary, "worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                       stderr=messages)
         except OSError as err:
             raise WorkerError(f"{binary}: {err.strerror or err}") from None
         writer = threading.Thread(target=_write, args=(process.stdin, job, feed, failed), daemon=True)
@@ -92,7 +96,9 @@ def exchange(binary: str, job: Job, feed: Iterable[bytes | memoryview]) -> Itera
 
 
 def _write(pipe: Any, job: Job, feed: Iterable[bytes | memoryview], failed: list[BaseException]) -> None:
-    """Writes job, frames and end frame to a process. What ends it goes to failed, except that the process reads no more."""
+    """Writes job, frames and end frame to a process. What ends it goes to failed, except that the process reads no
+    more.
+    """
     count = 0
     try:
         pipe.write(frames.pack(frames.JOB, json.dumps(job, allow_nan=False).encode()))
@@ -158,7 +164,8 @@ def deal(df: DataFrame, place: Column, partitions: int) -> DataFrame:
     return df.repartitionById(partitions, F.pmod(place, F.lit(partitions)).cast("int"))
 
 
-def run(df: DataFrame, job: Job, *, binary: str, group: Sequence[Column], place: Column, partitions: int, order: Sequence[Column]) -> DataFrame:
+def run(df: DataFrame, job: Job, *, binary: str, group: Sequence[Column], place: Column, partitions: int,
+        order: Sequence[Column]) -> DataFrame:
     """A data set of the frames that workers answer with, one worker for each partition that is not empty.
 
     df       frames
@@ -168,7 +175,8 @@ def run(df: DataFrame, job: Job, *, binary: str, group: Sequence[Column], place:
     order    of the frames in a group
     """
     placed = deal(df.withColumns(dict(zip(GROUP_COLUMNS, group, strict=True))), place, partitions)
-    return answers(placed.sortWithinPartitions(*GROUP_COLUMNS, *order).select(*GROUP_COLUMNS, "frame"), job, binary=binary)
+    return answers(placed.sortWithinPartitions(*GROUP_COLUMNS, *order).select(*GROUP_COLUMNS, "frame"), job,
+                   binary=binary)
 
 
 def answers(df: DataFrame, job: Job, *, binary: str, feed: Feed = frames_feed) -> DataFrame:

@@ -16,17 +16,20 @@ TIMEOUT = 600
 
 def words(folder, out, binary, *more):
     """The arguments of a cleaning of the graph in a folder."""
-    files = [word for name in ("nodes", "edges", "predictions") for word in (f"--{name}", str(folder / f"{name}.parquet"))]
+    files = [word for name in ("nodes", "edges", "predictions")
+             for word in (f"--{name}", str(folder / f"{name}.parquet"))]
     return [*files, "--out", str(out), *(["--binary", str(binary)] if binary else []), *map(str, more)]
 
 
 def start(arguments, *, environment=os.environ, master=None, conf=()):
     """Starts `python -m graphcleaner.spark` in a session of its own."""
     settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", **dict(conf)}
-    submit = [*(["--master", master] if master else []), *(f"--conf {name}={value}" for name, value in settings.items()), "pyspark-shell"]
+    submit = [*(["--master", master] if master else []),
+              *(f"--conf {name}={value}" for name, value in settings.items()), "pyspark-shell"]
     return subprocess.Popen(
         [sys.executable, "-m", "graphcleaner.spark", *arguments],
-        env={**environment, "PYTHONPATH": f"{PACKAGE}:{PACKAGE.parent / 'python'}", "PYSPARK_SUBMIT_ARGS": " ".join(submit), "SPARK_LOCAL_IP": "127.0.0.1"},
+        env={**environment, "PYTHONPATH": f"{PACKAGE}:{PACKAGE.parent / 'python'}",
+             "PYSPARK_SUBMIT_ARGS": " ".join(submit), "SPARK_LOCAL_IP": "127.0.0.1"},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
 
 

@@ -33,8 +33,8 @@ def spark():
 
 @pytest.fixture
 def fake(tmp_path):
-    """Makes a program that stands for the binary, of a body of Python which has `job`, `frames` (an iterator of header and
-    whole frame), `send`, `pack` and `end`."""
+    """Makes a program that stands for the binary, of a body of Python which has `job`, `frames` (an iterator of header
+    and whole frame), `send`, `pack` and `end`."""
 
     def make(body: str) -> str:
         path = tmp_path / "fake"

@@ -43,7 +43,8 @@ class Graph:
         self.truth = truth
         self.classes = sorted(names, key=int) if integers else names
         self.labels = [None if draw.random() < 0.05 else (int(names[y]) if integers else names[y]) for y in given]
-        self.splits = [["train", "VAL", "test", None][k] for k in draw.choice(4, nodes, p=[0.5, 0.2, 0.2, 0.1])] if splits else None
+        self.splits = [["train", "VAL", "test", None][k]
+                       for k in draw.choice(4, nodes, p=[0.5, 0.2, 0.2, 0.1])] if splits else None
         self.ends = source, target
         self.p = p
         self.order = draw.permutation(nodes)
@@ -100,11 +101,14 @@ def compare(out, want):
 
 
 def same_suspects(out, exported_suspects):
-    """The suspects of a run are those that the store has exported, except for scores that are the threshold but for rounding."""
+    """The suspects of a run are those that the store has exported, except for scores that are the threshold but for
+    rounding.
+    """
     with open(exported_suspects, newline="") as text:
         want = {row["id"] for row in csv.DictReader(text)}
     run = json.loads((out / "finished.json").read_text())
-    threshold, rows = run["threshold"], {str(row["id"]): row for row in pq.read_table(out / "scores.parquet").to_pylist()}
+    threshold, rows = run["threshold"], {str(row["id"]): row
+                                         for row in pq.read_table(out / "scores.parquet").to_pylist()}
     got = {v for v, row in rows.items() if row["score"] is not None and row["score"] > threshold
            and row["suggested_label"] not in (None, row["given_label"])}
     assert len(got) == run["suspects"]
@@ -177,7 +181,8 @@ def test_nodes_without_predictions(spark, binary, tmp_path, small_chunks):
     graph = Graph(3)
     known = 330  # the nodes after them are appended without predictions
     first = (graph.ends[0] < known) & (graph.ends[1] < known)
-    write(tmp_path, nodes=graph.nodes(), edges=graph.edges(), predictions=graph.predictions(graph.order[graph.order < known]))
+    write(tmp_path, nodes=graph.nodes(), edges=graph.edges(),
+          predictions=graph.predictions(graph.order[graph.order < known]))
     nodes, edges, predictions = arguments(tmp_path)
     parts = tmp_path / "parts"
     parts.mkdir()
@@ -186,7 +191,8 @@ def test_nodes_without_predictions(spark, binary, tmp_path, small_chunks):
     store, out = tmp_path / "store", tmp_path / "out"
     graphcleaner(binary, "import", store, "--nodes", parts / "nodes.parquet", "--edges", parts / "edges.parquet",
                  "--predictions", predictions)
-    graphcleaner(binary, "import", store, "--append", "--nodes", parts / "more_nodes.parquet", "--edges", parts / "more_edges.parquet")
+    graphcleaner(binary, "import", store, "--append", "--nodes", parts / "more_nodes.parquet", "--edges",
+                 parts / "more_edges.parquet")
     graphcleaner(binary, "clean", store, "--as-given", "--hops", 1)
     graphcleaner(binary, "export", store, "scores", "--out", tmp_path / "scores.csv")
     with open(tmp_path / "scores.csv", newline="") as text:
@@ -232,14 +238,17 @@ def test_neighbours_that_disagree(spark, binary, tmp_path, lines):
 
 @pytest.mark.cluster
 def test_neighbours_with_close_numbers_and_little_memory(spark, binary, tmp_path, lines):
-    """A ring, in which all degrees are equal: blocks are about equally full all the same. One block is more than memory holds."""
+    """A ring, in which all degrees are equal: blocks are about equally full all the same. One block is more than memory
+    holds.
+    """
     n, k = 1 << 13, 64
     graph = Graph(17, nodes=n, edges=n, classes=2)
     graph.ends = np.repeat(np.arange(n), k), (np.repeat(np.arange(n), k) + np.tile(np.arange(1, k + 1), n)) % n
     write(tmp_path, nodes=graph.nodes(), edges=graph.edges(), predictions=graph.predictions())
     nodes, edges, predictions = arguments(tmp_path)
     store, out = tmp_path / "store", tmp_path / "out"
-    with pytest.raises(GraphcleanerError, match="triangles: the nodes and arcs of ranges .* use more blocks or more memory"):
+    with pytest.raises(GraphcleanerError, match="triangles: the nodes and arcs of ranges .* use more blocks or more "
+                                                "memory"):
         clean(spark, nodes, edges, predictions, str(out), blocks=1, memory=16 << 20, binary=binary, log=lines.append)
     graphcleaner(binary, "import", store, "--nodes", nodes, "--edges", edges, "--predictions", predictions)
     graphcleaner(binary, "clean", store, "--as-given")
@@ -256,15 +265,20 @@ GIVEN = {"id": ["a", "b", "c"], "x": [0.5, 0.5, 0.5], "y": [0.5, 0.5, 0.5]}
     (NODES, {**EDGES, "dst": ["b", "z"]}, GIVEN, 'edges.parquet: got 1 ends of edges at unknown nodes, such as "z"'),
     ({**NODES, "id": ["a", "b", "a"]}, EDGES, GIVEN,
      'nodes.parquet: node at position 2: column "id": got "a" again, as at position 0, want every id once'),
-    ({**NODES, "id": ["a", None, "c"]}, EDGES, GIVEN, 'nodes.parquet: node at position 1: column "id": got none, want an id'),
-    ({**NODES, "split": ["train", "dev", None]}, EDGES, GIVEN, 'node "b" at position 1: column "split": got "dev", want train, val'),
-    ({**NODES, "label": [1.5, 2.0, 1.5]}, EDGES, GIVEN, "nodes.parquet: column label: got double, want texts or integers"),
+    ({**NODES, "id": ["a", None, "c"]}, EDGES, GIVEN, 'nodes.parquet: node at position 1: column "id": got none, want '
+                                                      'an id'),
+    ({**NODES, "split": ["train", "dev", None]}, EDGES, GIVEN, 'node "b" at position 1: column "split": got "dev", '
+                                                               'want train, val'),
+    ({**NODES, "label": [1.5, 2.0, 1.5]}, EDGES, GIVEN, "nodes.parquet: column label: got double, want texts or "
+                                                        "integers"),
     ({**NODES, "label": ["", None, ""]}, EDGES, GIVEN, "no node has a label"),
     ({"name": ["a"]}, EDGES, GIVEN, "nodes.parquet: no column id in name, want id, label"),
-    (NODES, {**EDGES, "weight": [1.0, 2.0]}, GIVEN, "edges.parquet: column weight: got weights, want edges without them on Spark"),
+    (NODES, {**EDGES, "weight": [1.0, 2.0]}, GIVEN, "edges.parquet: column weight: got weights, want edges without "
+                                                    "them on Spark"),
     (NODES, EDGES, {**GIVEN, "id": ["a", "b", "q"]}, 'predictions of 1 unknown nodes, such as "q"'),
     (NODES, EDGES, {**GIVEN, "id": ["a", "b", "b"]}, "predictions of node b: got a second row, want one"),
-    (NODES, EDGES, {**GIVEN, "y": [0.5, 0.6, 0.5]}, "predictions.parquet: predictions of node b: they add up to 1.1, want 1"),
+    (NODES, EDGES, {**GIVEN, "y": [0.5, 0.6, 0.5]}, "predictions.parquet: predictions of node b: they add up to 1.1, "
+                                                    "want 1"),
     (NODES, EDGES, {"id": ["a"], "x": [1.0]}, 'class "y" of the labels: the predictions have "x"'),
     (NODES, EDGES, {"id": ["a"]}, 'class "x" of the labels: the predictions have none'),
     (NODES, EDGES, {**GIVEN, "y": ["0.5"] * 3}, "column y: got string, want numbers"),
@@ -282,7 +296,8 @@ def test_what_is_refused(spark, binary, tmp_path, nodes, edges, predictions, say
     ("none.parquet", "none.parquet: no such file or folder"),
     ("empty", "empty: got no rows and no columns, want a table"),
     ("nodes.csv", "is not a Parquet file"),
-    ("s3x://bucket/nodes", 's3x://bucket/nodes: org.apache.hadoop.fs.UnsupportedFileSystemException: No FileSystem for scheme "s3x"'),
+    ("s3x://bucket/nodes", 's3x://bucket/nodes: org.apache.hadoop.fs.UnsupportedFileSystemException: No FileSystem '
+                           'for scheme "s3x"'),
 ])
 def test_files_that_are_not_parquet(spark, binary, tmp_path, name, says):
     write(tmp_path, edges=pa.table(EDGES), predictions=pa.table(GIVEN))
@@ -316,7 +331,8 @@ def test_an_input_that_changes_while_it_is_read_is_refused(spark, binary, tmp_pa
         if line.startswith("cut:"):
             write(tmp_path, edges=graph.edges(slice(0, 1000)))
 
-    with pytest.raises(InputError, match="edges.parquet: it has changed since the run began, want it as it is: start again$"):
+    with pytest.raises(InputError, match="edges.parquet: it has changed since the run began, want it as it is: start "
+                                         "again$"):
         clean(spark, *arguments(tmp_path), str(tmp_path / "out"), hops=1, binary=binary, log=change)
     assert not (tmp_path / "out" / "scores.parquet").exists()
 
@@ -348,8 +364,10 @@ def test_a_damaged_frame_is_found_by_the_worker(spark, binary, tmp_path):
 
 
 def command(folder, *more):
-    environment = {**os.environ, "PYTHONPATH": f"{HERE}:{HERE.parent / 'python'}", "PYSPARK_SUBMIT_ARGS": "--master local[2] --conf spark.ui.enabled=false pyspark-shell"}
-    words = [word for name, path in zip(("--nodes", "--edges", "--predictions"), arguments(folder)) for word in (name, path)]
+    environment = {**os.environ, "PYTHONPATH": f"{HERE}:{HERE.parent / 'python'}",
+                   "PYSPARK_SUBMIT_ARGS": "--master local[2] --conf spark.ui.enabled=false pyspark-shell"}
+    words = [word for name, path in zip(("--nodes", "--edges", "--predictions"), arguments(folder))
+             for word in (name, path)]
     return [sys.executable, "-m", "graphcleaner.spark", *words, "--out", str(folder / "out"), *more], environment
 
 

@@ -52,7 +52,8 @@ def test_as_the_embedded_store(binary, tmp_path, kind, hops, blocks, partitions)
 def commands_of_page():
     """The blocks of commands of the page, without those that it says the tests cannot run."""
     text = (REPOSITORY / "docs" / "spark.md").read_text()
-    return [block for skipped, block in re.findall(r"(<!-- not run by the tests.*?-->\n+)?```sh\n(.*?)```", text, re.S) if not skipped]
+    return [block for skipped, block in re.findall(r"(<!-- not run by the tests.*?-->\n+)?```sh\n(.*?)```", text, re.S)
+            if not skipped]
 
 
 def test_the_commands_of_the_page(folder, want, tmp_path):
@@ -67,7 +68,8 @@ def test_the_commands_of_the_page(folder, want, tmp_path):
         environment.pop(name, None)
     script = tmp_path / "script"
     script.write_text("\n".join(commands_of_page()))
-    done = subprocess.run(["bash", "-euo", "pipefail", str(script)], cwd=tmp_path, env=environment, capture_output=True, text=True,
+    done = subprocess.run(["bash", "-euo", "pipefail", str(script)], cwd=tmp_path, env=environment, capture_output=True,
+                          text=True,
                           timeout=3 * TIMEOUT)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
     outs = sorted(path.parent for path in tmp_path.glob("*/scores.parquet"))

@@ -12,7 +12,8 @@ from test_clean import arguments, compare, exported, graphcleaner, same_suspects
 from graphcleaner_spark import clean
 
 DATA = os.environ.get("GRAPHCLEANER_DATA")
-pytestmark = [pytest.mark.cluster, pytest.mark.skipif(not DATA, reason="GRAPHCLEANER_DATA names no folder of data sets")]
+pytestmark = [pytest.mark.cluster, pytest.mark.skipif(not DATA, reason="GRAPHCLEANER_DATA names no folder of data "
+                                                                       "sets")]
 
 
 def rows_of(path):
@@ -28,7 +29,8 @@ def store(request, binary, tmp_path_factory):
     draw = np.random.default_rng(7)
     names = sorted({row["label"] for row in nodes}, key=lambda name: (int(name), "") if name.isdecimal() else (0, name))
     truth = np.array([names.index(row["label"]) for row in nodes])
-    labels = [None if draw.random() < 0.02 else names[draw.integers(len(names)) if draw.random() < 0.1 else y] for y in truth]
+    labels = [None if draw.random() < 0.02 else names[draw.integers(len(names)) if draw.random() < 0.1 else y]
+              for y in truth]
     p = draw.dirichlet(np.full(len(names), 0.5), len(nodes)) * 0.55
     p[np.arange(len(nodes)), truth] += 0.45
     ids = [row["id"] for row in nodes]

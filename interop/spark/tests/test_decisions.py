@@ -76,7 +76,8 @@ def test_the_nodes_may_have_the_decisions_already(spark, tmp_path):
     pq.write_table(pa.table({"id": [7, 3, 5], "label_before": [1, 1, 2], "label_now": [2, None, 2]}), path)
     decisions = read(spark, str(path), ["1", "2"])
     assert decisions == [Decision("7", 0, 1), Decision("3", 0, -1), Decision("5", 1, 1)]
-    nodes = spark.createDataFrame([(7, 2, 0, 1), (3, 1, 1, -1), (5, 0, 2, 1)], "id bigint, number bigint, position bigint, label int")
+    nodes = spark.createDataFrame([(7, 2, 0, 1), (3, 1, 1, -1), (5, 0, 2, 1)], "id bigint, number bigint, position "
+                                                                               "bigint, label int")
     found = find(spark, decisions, nodes)
     want = [Decided(2, 0, decisions[0]), Decided(1, 1, decisions[1]), Decided(0, 2, decisions[2])]
     assert settle(str(path), "nodes", decisions, found, ["1", "2"]) == want
@@ -97,7 +98,8 @@ def test_decisions_that_are_refused(spark, binary, tmp_path, row, says):
     decisions = tmp_path / "decisions.csv"
     decisions.write_text(f"id,label_before,label_now\n{row}\n")
     with pytest.raises(InputError) as err:
-        clean(spark, *arguments(tmp_path), str(tmp_path / "out"), binary=binary, decisions=str(decisions), log=lambda text: None)
+        clean(spark, *arguments(tmp_path), str(tmp_path / "out"), binary=binary, decisions=str(decisions),
+              log=lambda text: None)
     assert says in str(err.value) and "\n" not in str(err.value)
 
 
@@ -106,4 +108,5 @@ def test_decisions_without_a_column(spark, binary, tmp_path):
     decisions = tmp_path / "decisions.csv"
     decisions.write_text("id,label\na,x\n")
     with pytest.raises(InputError, match="no column label_before in id, label, want id, label_before, label_now"):
-        clean(spark, *arguments(tmp_path), str(tmp_path / "out"), binary=binary, decisions=str(decisions), log=lambda text: None)
+        clean(spark, *arguments(tmp_path), str(tmp_path / "out"), binary=binary, decisions=str(decisions),
+              log=lambda text: None)

@@ -1,4 +1,6 @@
-"""Faults on a cluster of this machine: a run recovers, or ends with one sentence and no scores. A later start gives the right ones."""
+"""Faults on a cluster of this machine: a run recovers, or ends with one sentence and no scores. A later start gives the
+right ones.
+"""
 
 import json
 import os
@@ -126,7 +128,8 @@ def wrapped(tmp_path, real):
 
     def wrap(body):
         path = tmp_path / f"{tmp_path.name}-binary"  # Spark ships one file of a name
-        path.write_text(f"#!/bin/sh\nreal={real}\nflag={tmp_path}/flag\nif [ \"$1\" = worker ]; then\n{body}\nfi\nexec $real \"$@\"\n")
+        path.write_text(f"#!/bin/sh\nreal={real}\nflag={tmp_path}/flag\nif [ \"$1\" = worker ]; "
+                        f"then\n{body}\nfi\nexec $real \"$@\"\n")
         path.chmod(0o755)
         return path
 
@@ -164,7 +167,8 @@ WAITS = "if mkdir $flag 2>/dev/null; then echo $$ >$flag/new; mv $flag/new $flag
 
 
 def waiting(tmp_path):
-    return int(wait_for("waiting worker", lambda: (tmp_path / "flag" / "pid").exists() and (tmp_path / "flag" / "pid").read_text(), 180))
+    return int(wait_for("waiting worker", lambda: (tmp_path / "flag" / "pid").exists()
+                        and (tmp_path / "flag" / "pid").read_text(), 180))
 
 
 def executor_of(pid):
@@ -220,7 +224,8 @@ def test_the_disk_of_the_executors_is_full(base, out, wrapped, real, tmp_path):
     try:
         fill = f"dd if=/dev/zero of={disk}/full bs=4k 2>/dev/null >&2 </dev/null"
         # The workers of arcs fill it. What the next stages sort and send finds no room.
-        process = start(arguments(base, out, wrapped(fill)), master=CLUSTER, environment={**os.environ, "SPARK_LOCAL_DIRS": str(disk)})
+        process = start(arguments(base, out, wrapped(fill)), master=CLUSTER,
+                        environment={**os.environ, "SPARK_LOCAL_DIRS": str(disk)})
         assert "No space left on device" in fail(process)
         assert not (out / "scores.parquet").exists()
         (disk / "full").unlink()
@@ -273,7 +278,8 @@ def in_path(tmp_path, name, program):
 def refused_on_two_machines(base, out, program, conf, tmp_path):
     """The sentence of a run whose driver has another program in PATH than the executors."""
     path = in_path(tmp_path, "driver", program)
-    return fail(start(arguments(base, out, None), master=CLUSTER, environment={**os.environ, "PATH": path}, conf=conf.items()))
+    return fail(start(arguments(base, out, None), master=CLUSTER, environment={**os.environ, "PATH": path},
+                      conf=conf.items()))
 
 
 def test_binaries_of_two_versions(base, out, real, tmp_path):
@@ -298,7 +304,8 @@ def test_binaries_of_two_versions_of_frames(base, out, real, tmp_path):
     (tmp_path / "frame.go").write_text(changed)
     (tmp_path / "overlay.json").write_text(json.dumps({"Replace": {str(source): str(tmp_path / "frame.go")}}))
     other = tmp_path / "other"
-    subprocess.run([go, "build", "-overlay", str(tmp_path / "overlay.json"), "-o", str(other), "."], cwd=REPOSITORY, check=True,
+    subprocess.run([go, "build", "-overlay", str(tmp_path / "overlay.json"), "-o", str(other), "."], cwd=REPOSITORY,
+                   check=True,
                    env={**os.environ, "CGO_ENABLED": "0"})
     conf = {"spark.executorEnv.PATH": in_path(tmp_path, "executors", other)}
     sentence = refused_on_two_machines(base, out, real, conf, tmp_path)

@@ -36,7 +36,8 @@ def test_a_changed_byte_is_found(at):
     (lambda f: f[:4] + b"\2" + f[5:], "got version 2, want 1"),
     (lambda f: f[:20], "got 20 bytes, want a header of 40"),
     (lambda f: f[:-1], "block 3,5, part 7, row 65536: got 46 bytes, want 47"),
-    (lambda f: f[:32] + (65 << 20).to_bytes(4, "little") + f[36:], "got a payload of 68157440 bytes, want at most 67108864"),
+    (lambda f: f[:32] + (65 << 20).to_bytes(4, "little") + f[36:], "got a payload of 68157440 bytes, want at most "
+                                                                   "67108864"),
 ])
 def test_refusals_name_what_is_wrong(change, says):
     with pytest.raises(FrameError) as err:

@@ -1,4 +1,6 @@
-"""Scores and suspects are those of the embedded store, for every kind of graph, number of hops, cut and number of partitions."""
+"""Scores and suspects are those of the embedded store, for every kind of graph, number of hops, cut and number of
+partitions.
+"""
 
 from pathlib import Path
 
@@ -8,7 +10,8 @@ from test_clean import Graph, arguments, compare, exported, graphcleaner, same_s
 
 from graphcleaner_spark import clean, plan
 
-NODES, LATER, ISOLATED = 300, 280, 10  # nodes from LATER on have no predictions, of one kind; the first ISOLATED have no edges
+# nodes from LATER on have no predictions, of one kind; the first ISOLATED have no edges
+NODES, LATER, ISOLATED = 300, 280, 10
 
 
 class HardGraph(Graph):
@@ -24,7 +27,8 @@ class HardGraph(Graph):
         kept = (np.minimum(source, target) >= ISOLATED) & (~later | once & (source != target))
         loops, parallel = np.arange(20, 25), np.array([30, 30, 30, 31, 32])
         added = np.concatenate([loops, parallel]), np.concatenate([loops, np.array([31, 31, 31, 30, 31])])
-        self.ends = tuple(np.concatenate([ends[kept], more]) for ends, more in zip((source, target), added, strict=True))
+        self.ends = tuple(np.concatenate([ends[kept], more]) for ends,
+                          more in zip((source, target), added, strict=True))
         self.is_later = np.maximum(*self.ends) >= LATER
 
 
@@ -49,7 +53,8 @@ class StoreOf:
         write(folder, first_nodes=graph.nodes(slice(0, LATER)), first_edges=graph.edges(~graph.is_later),
               later_nodes=graph.nodes(slice(LATER, None)), later_edges=graph.edges(graph.is_later))
         for part, more in [("first", ["--predictions", folder / "predictions.parquet"]), ("later", ["--append"])]:
-            graphcleaner(binary, "import", store, *more, "--nodes", folder / f"{part}_nodes.parquet", "--edges", folder / f"{part}_edges.parquet")
+            graphcleaner(binary, "import", store, *more, "--nodes", folder / f"{part}_nodes.parquet", "--edges",
+                         folder / f"{part}_edges.parquet")
 
     def says(self, hops):
         """Scores, and the file of the suspects."""

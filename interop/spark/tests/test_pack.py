@@ -56,8 +56,10 @@ class Run:
         clean(spark, *self.paths, str(self.out), hops=2, blocks=2, binary=binary, log=lambda text: None)
         self.scores = {row["id"]: row for row in rows_of(self.out / "scores.parquet")}
         threshold = json.loads((self.out / "finished.json").read_text())["threshold"]
-        self.suspects = sorted((v for v, row in self.scores.items() if row["score"] is not None and row["score"] > threshold
-                                and row["suggested_label"] != row["given_label"]), key=lambda v: -self.scores[v]["score"])
+        self.suspects = sorted((v for v, row in self.scores.items() if row["score"] is not None
+                                and row["score"] > threshold
+                                and row["suggested_label"] != row["given_label"]),
+                                key=lambda v: -self.scores[v]["score"])
         self.place = {v: i for i, v in enumerate(self.graph.ids)}
         self.neighbors = neighbors_of(self.graph)
         self.rings = rings_around(self.graph, self.neighbors, [self.place[v] for v in self.suspects[:10]], 2, 8)
@@ -80,7 +82,8 @@ def test_a_pack_has_the_nodes_around_the_suspects(spark, binary, run):
     given = {row["id"]: row for row in run.nodes.to_pylist()}
     assert nodes == [{**given[graph.ids[v]], "ring": rings[v]} for v in sorted(rings)]
     edges = [(place[row["src"]], place[row["dst"]]) for row in rows_of(run.packed / "edges.parquet")]
-    assert sorted(edges) == sorted((int(u), int(v)) for u, v in zip(*graph.ends) if u != v and u in rings and v in rings)
+    assert sorted(edges) == sorted((int(u), int(v)) for u, v in zip(*graph.ends) if u != v and u in rings
+                                   and v in rings)
     predictions = rows_of(run.packed / "predictions.parquet")
     assert [row["id"] for row in predictions] == [graph.ids[v] for v in sorted(rings) if v != 5]
     for row in predictions:
@@ -89,7 +92,8 @@ def test_a_pack_has_the_nodes_around_the_suspects(spark, binary, run):
     said = f"{len(run.suspects)} suspects; 10 packed; {len(rings) - 10} nodes around them (of each node the 8 heaviest neighbours)"
     assert str(run.done) == f"{said}\n{run.done.command}" and run.lines[-1] == str(run.done)
     noted = json.loads((run.packed / "run.json").read_text())
-    assert (noted["nodes"], noted["edges"], noted["suspects"]) == (600, sum(len(set(of)) for of in run.neighbors.values()) // 2, len(run.suspects))
+    assert (noted["nodes"], noted["edges"],
+            noted["suspects"]) == (600, sum(len(set(of)) for of in run.neighbors.values()) // 2, len(run.suspects))
     assert pack(spark, str(run.out), most=10, neighbors=8, log=lambda text: None) == run.done
 
 
@@ -107,7 +111,8 @@ def test_people_decide_at_home_and_the_next_run_learns(spark, binary, run, tmp_p
     graphcleaner(binary, "export", home, "verdicts", "--out", verdicts)
     assert list(table_of(verdicts)) == sorted(want[:4], key=run.place.get)
 
-    after = clean(spark, *run.paths, str(run.out), hops=2, blocks=2, binary=binary, decisions=str(verdicts), log=lambda text: None)
+    after = clean(spark, *run.paths, str(run.out), hops=2, blocks=2, binary=binary, decisions=str(verdicts),
+                  log=lambda text: None)
     labels = {row["id"]: row["given_label"] for row in after.collect()}
     assert all(labels[v] == run.scores[v]["suggested_label"] for v in want[:4])
     pack(spark, str(run.out), threshold=0.0, most=300, neighbors=8, log=lambda text: None)
@@ -130,7 +135,8 @@ def test_what_is_not_packed(spark, binary, tmp_path):
     with pytest.raises(GraphcleanerError, match="no finished run, want one"):
         pack(spark, str(tmp_path))
     graph = Graph(32, nodes=300, edges=1200)
-    write(tmp_path, nodes=graph.nodes().append_column("ring", pa.array(["gold"] * 300)), edges=graph.edges(), predictions=graph.predictions())
+    write(tmp_path, nodes=graph.nodes().append_column("ring", pa.array(["gold"] * 300)), edges=graph.edges(),
+          predictions=graph.predictions())
     paths, out = arguments(tmp_path), str(tmp_path / "out")
     clean(spark, *paths, out, hops=1, binary=binary, log=lambda text: None)
     with pytest.raises(InputError, match="nodes.parquet: pack writes a column ring, want another name for yours"):

@@ -72,14 +72,16 @@ def test_small_graphs_are_not_cut():
 
 
 def test_graphs_that_are_too_large_are_refused():
-    with pytest.raises(GraphcleanerError, match="10,000,000,000 nodes are too many to clean: want fewer than 4,294,967,296"):
+    with pytest.raises(GraphcleanerError, match="10,000,000,000 nodes are too many to clean: want fewer than "
+                                                "4,294,967,296"):
         plan(10**10, 5 * 10**11, 100, memory=1 << 40)
 
 
 @pytest.mark.parametrize("drawn, need", [(False, 6_250_000_000), (True, 10_250_000_000)])
 def test_too_little_memory_for_all_labels_is_refused(drawn, need):
     plan(10**9, 10**10, 100, memory=need, drawn=drawn)
-    with pytest.raises(GraphcleanerError, match=f"memory: got {need - 1:,} bytes of a worker, want {need:,} or more: the stage census"):
+    with pytest.raises(GraphcleanerError, match=f"memory: got {need - 1:,} bytes of a worker, want {need:,} or more: "
+                                                f"the stage census"):
         plan(10**9, 10**10, 100, memory=need - 1, drawn=drawn)
 
 
@@ -98,7 +100,9 @@ def test_a_row_is_one_frame():
     assert 0.8 * GREATEST_PAYLOAD < of.max_nodes * (1 + 1 / 64) <= GREATEST_PAYLOAD
 
 
-@pytest.mark.parametrize("text, want", [("1g", 1 << 30), ("512m", 512 << 20), ("2GiB", 2 << 30), ("1.5k", 1536), ("77", 77), ("3tb", 3 << 40)])
+@pytest.mark.parametrize("text, want",
+                         [("1g", 1 << 30), ("512m", 512 << 20), ("2GiB", 2 << 30), ("1.5k", 1536), ("77", 77),
+                          ("3tb", 3 << 40)])
 def test_sizes(text, want):
     assert size(text) == want
 
@@ -112,7 +116,8 @@ def test_sizes_that_are_none(text):
 @pytest.mark.parametrize("ranges", [1, 2, 3, 5])
 def test_triples_get_their_blocks_and_ranges_once(spark, ranges):
     of_block, of_range, place = triples(ranges)
-    blocks = spark.createDataFrame([(row, col) for row in range(ranges) for col in range(row + 1)], "row bigint, col bigint")
+    blocks = spark.createDataFrame([(row, col) for row in range(ranges) for col in range(row + 1)],
+                                   "row bigint, col bigint")
     rows = spark.range(ranges).select(F.col("id").alias("row"), F.lit(None).cast("bigint").alias("col"))
     sent = (
         blocks.withColumn("triple", F.explode(of_block)).unionByName(rows.withColumn("triple", F.explode(of_range)))

@@ -49,7 +49,8 @@ def test_a_stage_that_fails_leaves_no_files(spark, tmp_path):
 def test_an_error_of_a_damaged_frame_names_the_folder(error, names):
     with pytest.raises(type(error)) as err, plain_errors("out/work"):
         raise error
-    assert str(err.value) == str(error) + (". A file is damaged: remove the folder out/work and start again" if names else "")
+    assert str(err.value) == str(error) + (". A file is damaged: remove the folder out/work and start again"
+                                           if names else "")
 
 
 def test_a_damaged_page_of_a_stage_is_an_error_that_names_the_folder(spark, tmp_path):

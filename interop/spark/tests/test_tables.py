@@ -29,7 +29,9 @@ def refused(spark, path):
     return text.removeprefix(path).lstrip(":/ ")
 
 
-@pytest.mark.parametrize("name, other", [("q[1]", "q1"), ("q*", "qq"), ("q?", "qq"), ("{q,r}", "q"), ("a\\b", "ab"), ("a b,ü%20", "ab")])
+@pytest.mark.parametrize("name, other",
+                         [("q[1]", "q1"), ("q*", "qq"), ("q?", "qq"), ("{q,r}", "q"), ("a\\b", "ab"),
+                          ("a b,ü%20", "ab")])
 def test_letters_of_paths_are_no_patterns(spark, tmp_path, name, other):
     write_files(tmp_path, {f"{other}/t.parquet": table("x"), f"{name}/t.parquet": table("x", first=7)})
     (tmp_path / name / "t.csv").write_text("x\n7\n")
@@ -41,16 +43,19 @@ def test_letters_of_paths_are_no_patterns(spark, tmp_path, name, other):
     (tmp_path / name / ".t.csv.kept").rename(tmp_path / name / "t.csv")
     assert [row["x"] for row in read_csv(spark, str(tmp_path / name / "t.csv")).collect()] == ["7"]
     for rows, out in ((5, other), (3, name)):
-        made = Stages(spark, str(tmp_path / out / "work"), print).run("ids", lambda rows=rows: spark.range(rows), of_frames=False)
+        made = Stages(spark, str(tmp_path / out / "work"), print).run("ids", lambda rows=rows: spark.range(rows),
+                                                                      of_frames=False)
         assert made.count() == rows
 
 
 def test_two_graphs_in_folders_of_like_names(spark, binary, tmp_path):
     done = {}
-    for name, out, graph in [("q1", "run1", Graph(1, nodes=200, edges=800)), ("q[1]", "run[1]", Graph(2, nodes=200, edges=800))]:
+    for name, out, graph in [("q1", "run1", Graph(1, nodes=200, edges=800)),
+                             ("q[1]", "run[1]", Graph(2, nodes=200, edges=800))]:
         (tmp_path / name).mkdir()
         write(tmp_path / name, nodes=graph.nodes(), edges=graph.edges(), predictions=graph.predictions())
-        scores = clean(spark, *arguments(tmp_path / name), str(tmp_path / out), hops=1, blocks=1, binary=binary, log=lambda text: None)
+        scores = clean(spark, *arguments(tmp_path / name), str(tmp_path / out), hops=1, blocks=1, binary=binary,
+                       log=lambda text: None)
         done[out] = {row["id"]: row["given_label"] for row in scores.collect()}
         assert done[out] == dict(zip(graph.ids, graph.labels))
     assert done["run1"] != done["run[1]"]
@@ -62,7 +67,8 @@ SKIPPED = "Spark reads 1 of 2 files: it skips names that begin with _ or . and f
 
 
 @pytest.mark.parametrize("files, says", [
-    ({"a.parquet": pa.table({"id": ["x"]}), "b.parquet": pa.table({"id": [1]})}, "Failed to merge incompatible data types"),
+    ({"a.parquet": pa.table({"id": ["x"]}), "b.parquet": pa.table({"id": [1]})},
+     "Failed to merge incompatible data types"),
     ({"a.parquet": table("x"), "deep/b.parquet": table("x")}, SKIPPED),
     ({"a.parquet": table("x"), "_b.parquet": table("x")}, SKIPPED),
     ({"a.parquet": pa.table([[1.0], [2.0]], names=["x", "x"])}, "`x`"),
@@ -91,7 +97,8 @@ def test_a_file_without_a_column_has_nulls(spark, tmp_path):
 
 def test_folders_as_writers_leave_them(spark, tmp_path):
     files = {f"day=1/part-{i}.parquet": table("id", first=2 * i) for i in range(3)}
-    folder = write_files(tmp_path, {**files, "day=2/part-0.parquet": table("id"), "_temporary/0/part-0.parquet": table("other")})
+    folder = write_files(tmp_path, {**files, "day=2/part-0.parquet": table("id"),
+                                    "_temporary/0/part-0.parquet": table("other")})
     for name in ("_SUCCESS", ".part-0.parquet.crc", "_metadata_of_another_writer"):
         (tmp_path / name).write_bytes(b"")
     df = read_parquet(spark, folder)
@@ -101,7 +108,8 @@ def test_folders_as_writers_leave_them(spark, tmp_path):
 def test_files_of_two_writers_may_differ_in_how_they_say_the_same(spark, tmp_path):
     required = pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("p", pa.list_(pa.float64()))])
     one = pa.table({"id": [1], "p": [[0.5, 0.5]]}, schema=required)
-    spark.createDataFrame([([1.0, 0.0], 2)], "p array<double>, id bigint").coalesce(1).write.parquet(str(tmp_path / "t"))
+    spark.createDataFrame([([1.0, 0.0], 2)],
+                          "p array<double>, id bigint").coalesce(1).write.parquet(str(tmp_path / "t"))
     pq.write_table(one, tmp_path / "t" / "a.parquet")
     assert sorted(row["id"] for row in read_parquet(spark, str(tmp_path / "t")).collect()) == [1, 2]
 
@@ -126,7 +134,8 @@ def test_a_damaged_page_is_an_error_that_names_the_file(spark, binary, tmp_path)
 
 
 @pytest.mark.parametrize("nodes, predictions, says", [
-    ({**NODES, "_metadata": [1, 2, 3]}, GIVEN, "nodes.parquet: column _metadata: Spark has a column of this name, want another one"),
+    ({**NODES, "_metadata": [1, 2, 3]}, GIVEN, "nodes.parquet: column _metadata: Spark has a column of this name, "
+                                               "want another one"),
     ({**NODES, "label": ["x", "id", "x"]}, GIVEN,
      'predictions.parquet: class "id": the column id has the ids, want the predictions as a list'),
     (NODES, {"id": ["a", "b", "c"], "predictions": [[0.5, 0.5], [1.0, None], [0.5, 0.5]]},
@@ -145,7 +154,8 @@ def test_labels_may_be_truths(spark, binary, tmp_path):
     nodes = graph.nodes().set_column(1, "label", labels)
     predictions = graph.predictions().rename_columns(["id", "false", "true"])
     write(tmp_path, nodes=nodes, edges=graph.edges(), predictions=predictions)
-    scores = clean(spark, *arguments(tmp_path), str(tmp_path / "out"), hops=1, blocks=1, binary=binary, log=lambda text: None)
+    scores = clean(spark, *arguments(tmp_path), str(tmp_path / "out"), hops=1, blocks=1, binary=binary,
+                   log=lambda text: None)
     assert {row["id"]: row["given_label"] for row in scores.collect()} == {
         v: None if y is None else str(y == "class 1").lower() for v, y in zip(graph.ids, graph.labels)}
 

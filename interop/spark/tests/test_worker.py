@@ -43,7 +43,8 @@ GOOD = "pack(f.LABELS, b'payload', row=3)"
 
 
 @pytest.mark.parametrize("body, says", [
-    ("for _ in frames: pass\nprint('noise\\ngraphcleaner: worker: add: labels of range 3: no', file=sys.stderr)\nsys.exit(1)",
+    ("for _ in frames: pass\nprint('noise\\ngraphcleaner: worker: add: labels of range 3: no', "
+     "file=sys.stderr)\nsys.exit(1)",
      "graphcleaner: worker: add: labels of range 3: no"),
     ("print('graphcleaner: worker: add: full', file=sys.stderr)\nsys.exit(1)", "graphcleaner: worker: add: full"),
     ("sys.exit(3)", "graphcleaner worker: add: exit code 3 without a message"),
@@ -55,7 +56,8 @@ GOOD = "pack(f.LABELS, b'payload', row=3)"
     (f"for _ in frames: pass\nout.write({GOOD}[:43])", "row 0: got 43 bytes, want 47"),
     (f"for _ in frames: pass\nout.write({GOOD}[:10])", "got 10 bytes, want a header of 40"),
     (f"for _ in frames: pass\nsend({GOOD}[:-1] + b'x')\nend()", "block 3,0, part 0, row 0: checksum"),
-    (f"frame = bytearray({GOOD})\nframe[4] = 9\nsend(frame)\nout.flush()\ntime.sleep(60)", "its output: frame: got version 9, want 1"),
+    (f"frame = bytearray({GOOD})\nframe[4] = 9\nsend(frame)\nout.flush()\ntime.sleep(60)",
+     "its output: frame: got version 9, want 1"),
     ("end()\nout.close()\nos.close(1)\ntime.sleep(60)", "its output: ends, and the process goes on"),
 ])
 def test_failures_are_one_sentence(fake, monkeypatch, body, says):
@@ -121,7 +123,8 @@ def shipped(spark):
 
 def test_groups_come_whole_and_in_order(spark, shipped, fake):
     sent = [frames.pack(frames.LABELS, bytes(10), row=i % 5, part=i % 3, first=i, count=1) for i in range(60)]
-    binary = fake("for h, frame in frames:\n    send(frame if h.kind != f.GROUP else pack(f.REPORT, bytes(frame)))\nend()")
+    binary = fake("for h, frame in frames:\n    send(frame if h.kind != f.GROUP else pack(f.REPORT, "
+                  "bytes(frame)))\nend()")
     df = worker.run(
         data_set(spark, sent), {"op": "add"}, binary=binary, group=[F.col("row"), F.lit(0), F.col("part")],
         place=F.col("row") * 3 + F.col("part"), partitions=4, order=[F.col("first").desc()],
@@ -153,7 +156,9 @@ def test_batches_of_large_frames_stay_small(spark, shipped, fake):
         for batch in batches:
             yield pa.RecordBatch.from_pydict({"size": pa.array([batch.nbytes])})
 
-    made = [row["size"] for row in worker.answers(sent, {"op": "add"}, binary=fake(ECHO)).mapInArrow(sizes, "size bigint").collect()]
+    made = [row["size"]
+            for row in worker.answers(sent, {"op": "add"},
+                                      binary=fake(ECHO)).mapInArrow(sizes, "size bigint").collect()]
     assert sum(made) > 40 << 20 and max(made) < 10 << 20
 
 
@@ -163,7 +168,8 @@ def test_a_task_without_frames_starts_nothing(spark, shipped, tmp_path):
 
 
 def test_a_failed_task_is_one_sentence(spark, shipped, fake):
-    binary = fake("print('graphcleaner: worker: add: arcs of block 3,5: checksum 1, want 2', file=sys.stderr)\nsys.exit(1)")
+    binary = fake("print('graphcleaner: worker: add: arcs of block 3,5: checksum 1, want 2', "
+                  "file=sys.stderr)\nsys.exit(1)")
     with pytest.raises(WorkerError) as err, plain_errors():
         worker.answers(data_set(spark, some_frames(5)), {"op": "add"}, binary=binary).collect()
     assert str(err.value) == "graphcleaner: worker: add: arcs of block 3,5: checksum 1, want 2"

@@ -16,8 +16,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// CatalogName is the file of a copy of the catalogue, with a list of the packs. It is replaced before a commit names new
-// packs, after each commit that changes the catalogue, and before the first pack goes. So if Badger loses such a
+// CatalogName is the file of a copy of the catalogue, with a list of the packs. It is replaced before a commit names
+// new packs, after each commit that changes the catalogue, and before the first pack goes. So if Badger loses such a
 // commit, this file tells so. Of a crashed database it says which packs must be there. It also has what is to be known
 // of a pack to read a closed database without a look at each pack.
 const CatalogName = "catalog"

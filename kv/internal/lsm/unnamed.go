@@ -71,8 +71,8 @@ type logVersions struct {
 // last is the newest version, zero if there is none.
 func (v logVersions) last() uint64 { return slices.Max(append(slices.Collect(maps.Keys(v.all)), 0)) }
 
-// lostCommits is how many commits the logs lack between the newest version that tables have and their own: there was another
-// log, or more in one.
+// lostCommits is how many commits the logs lack between the newest version that tables have and their own: there was
+// another log, or more in one.
 func (v logVersions) lostCommits(tabled uint64) (commits uint64) {
 	if last := v.last(); last > tabled {
 		commits = last - tabled

@@ -8,8 +8,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// TestFewMemTablesWait writes many memtables beside a reader that keeps the first: no write waits for the reader or for a
-// merge, which Badger does not make here, and there are never more memtables than the budget has room for.
+// TestFewMemTablesWait writes many memtables beside a reader that keeps the first: no write waits for the reader or
+// for a merge, which Badger does not make here, and there are never more memtables than the budget has room for.
 func TestFewMemTablesWait(t *testing.T) {
 	d := testDB(t)
 	set(t, d, 1, "first")

@@ -52,7 +52,8 @@ func TestRecordDamage(t *testing.T) {
 		t.Errorf("under another key: got %v, want ErrCorrupt", err)
 	}
 	_, err := Decode(key, nil)
-	if got, want := fmt.Sprint(err), "column block 3 of generation 7: kv: corrupt record: the value is empty"; got != want {
+	if got, want := fmt.Sprint(err),
+		"column block 3 of generation 7: kv: corrupt record: the value is empty"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

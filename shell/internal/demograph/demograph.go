@@ -40,7 +40,8 @@ const (
 )
 
 // Fields are the fields of papers, which are the labels.
-var Fields = []string{"Computer Vision", "Databases", "Information Retrieval", "Machine Learning", "Networking", "Security", "Theory"}
+var Fields = []string{"Computer Vision", "Databases", "Information Retrieval", "Machine Learning", "Networking",
+	"Security", "Theory"}
 
 // New draws a graph of n papers; the same seed gives the same one.
 func New(n int, seed uint64) *Graph {

@@ -112,7 +112,9 @@ func (a *appending) options() kv.PatchOptions {
 }
 
 // putRows writes the predictions of the file. The rows of an array are those of the nodes file.
-func (a *appending) putRows(ctx context.Context, tx *kv.Tx, write func(matrix string, v kv.NodeID, row []float32) error) error {
+func (a *appending) putRows(
+	ctx context.Context, tx *kv.Tx, write func(matrix string, v kv.NodeID, row []float32) error,
+) error {
 	if _, err := tx.Matrix(cleaner.PredictionsMatrix); errors.Is(err, kv.ErrNotFound) {
 		return fmt.Errorf("%s: the store has no predictions to add to, import those of all nodes", a.Predictions)
 	}

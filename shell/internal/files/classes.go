@@ -38,7 +38,8 @@ func joinNames(names []string) string {
 
 // missingLabels are how programs and people write that there is no label, in lower case.
 var missingLabels = []string{
-	"na", "n/a", "#n/a", "<na>", "nan", "nat", "none", "null", "nil", "unknown", "unlabelled", "unlabeled", "undefined", "missing", "?", "-", "-1", `\n`,
+	"na", "n/a", "#n/a", "<na>", "nan", "nat", "none", "null", "nil", "unknown", "unlabelled", "unlabeled", "undefined",
+	"missing", "?", "-", "-1", `\n`,
 }
 
 // isMissingWord reports whether a label may mean that there is none.
@@ -63,11 +64,13 @@ func (r Job) sayClasses(tx *kv.Tx, nodes *nodesFile, before []string) {
 	if before != nil {
 		again = ""
 		if added != nil {
-			r.caution("The store has new classes: " + namelist.Of(added) + ". If a label is misspelt, correct the file and append it again.")
+			r.caution("The store has new classes: " + namelist.Of(added) + ". If a label is misspelt, correct the file and " +
+				"append it again.")
 		}
 	}
 	if missing != nil {
-		r.caution(fmt.Sprintf("Labels that often mean that a node has none are classes here: %s. If they mean no label, repeat this with %s%s",
+		r.caution(fmt.Sprintf("Labels that often mean that a node has none are classes here: %s. If they mean no label, "+
+			"repeat this with %s%s",
 			namelist.Of(missing), again, nodes.labels.flag(missing...)))
 	}
 }

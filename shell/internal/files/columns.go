@@ -91,7 +91,8 @@ func (r Job) find(in *table.Reader, flag columnFlag, needed int, names ...string
 				return nil, err
 			}
 			if places[i] < 0 && flag.exact {
-				return nil, in.HeaderErrorf("", "has no column %q, which %s names for %s; its columns are %s", column, flag.name, name,
+				return nil, in.HeaderErrorf("", "has no column %q, which %s names for %s; its columns are %s", column,
+					flag.name, name,
 					in.ListColumns())
 			}
 		}
@@ -114,7 +115,8 @@ func (r Job) find(in *table.Reader, flag columnFlag, needed int, names ...string
 	}
 	if header := in.Header(); !flag.exact && names[0] == "id" && places[0] < 0 && len(header) > 1 && header[0] == "" {
 		places[0] = 0
-		r.say("%s: no column is named id, so column 1, which has no name, is taken for it, as the index of a frame of pandas", in.Path())
+		r.say("%s: no column is named id, so column 1, which has no name, is taken for it, as the index of a frame of pandas",
+			in.Path())
 	}
 	for i, place := range places {
 		if j := slices.Index(places, place); place >= 0 && j < i {
@@ -136,13 +138,13 @@ func (r Job) missing(in *table.Reader, flag columnFlag, name string) error {
 		return in.HeaderErrorf("", "has %d columns, and none for %s: name it with %s, such as %s=1", len(in.Header()), name,
 			flag.name, name)
 	case slices.ContainsFunc(in.Header(), isCount):
-		return in.HeaderErrorf("", "the header seems to be missing: this line has %s. If it is a row, add --no-header: columns then are "+
-			"1, 2 and so on, as in %s %s=1", in.ListColumns(), flag.name, name)
+		return in.HeaderErrorf("", "the header seems to be missing: this line has %s. If it is a row, add --no-header: "+
+			"columns then are 1, 2 and so on, as in %s %s=1", in.ListColumns(), flag.name, name)
 	case r.Wanted != "":
 		return in.HeaderErrorf("", "has no column %q; its columns are %s. Want %s", name, in.ListColumns(), r.Wanted)
 	}
-	return in.HeaderErrorf("", "has no column %q; its columns are %s. If one of them is meant, add %s %s=NAME; if this line is a row, "+
-		"add --no-header", name, in.ListColumns(), flag.name, name)
+	return in.HeaderErrorf("", "has no column %q; its columns are %s. If one of them is meant, add %s %s=NAME; if this "+
+		"line is a row, add --no-header", name, in.ListColumns(), flag.name, name)
 }
 
 // propertyNames returns the names that the columns of a nodes file have in a store, all of which differ. A column
@@ -178,7 +180,8 @@ func (r Job) propertyNames(in *table.Reader, h *header, others []int) ([]string,
 		}
 		j, again := first[name]
 		if first[name] = i; again && name != "" {
-			return nil, in.HeaderErrorf("", "the columns %d and %d are both called %q, want a name for each: --columns NAME=%d gives one",
+			return nil, in.HeaderErrorf("", "the columns %d and %d are both called %q, want a name for each: --columns "+
+				"NAME=%d gives one",
 				j+1, i+1, name, i+1)
 		}
 	}

@@ -44,7 +44,8 @@ func TestParseColumns(t *testing.T) {
 func TestColumnsOfOneName(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.csv")
 	for header, want := range map[string]string{
-		"ID,id,label": "[1 2]", "Id,label,x": "[0 1]", "ID,label,Id": `a.csv:1: got the columns "ID" and "Id", want one of them named "id"`,
+		"ID,id,label": "[1 2]", "Id,label,x": "[0 1]",
+		"ID,label,Id":   `a.csv:1: got the columns "ID" and "Id", want one of them named "id"`,
 		"label,id,x,id": `column "id": the header names it twice, want the number of the column, 2 or 4`,
 	} {
 		must.Do(t, os.WriteFile(path, []byte(header+"\n"), 0o600))

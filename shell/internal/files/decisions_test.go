@@ -76,7 +76,8 @@ func TestAdoptDecisions(t *testing.T) {
 				decideNow(t, store, may, "p4", decide.Reject, "")
 				decideNow(t, store, may, "p1", decide.Reject, "")
 			},
-			want: Adoption{Count: 1, Steps: 1, Older: LeftOut{Count: 1, Some: []string{"p4"}}}, labels: []string{"p1 Systems relabel", "p4 Systems reject"},
+			want:   Adoption{Count: 1, Steps: 1, Older: LeftOut{Count: 1, Some: []string{"p4"}}},
+			labels: []string{"p1 Systems relabel", "p4 Systems reject"},
 		},
 		{
 			name: "there in other words", text: "id,decision,from,to\np4,relabel,Systems,Theory\n",
@@ -129,21 +130,27 @@ func TestBadDecisions(t *testing.T) {
 		{"id,label\np4,Theory\nzz,Theory\n", `d.csv:3: column "id": got "zz", want the id of a node`},
 		{"label\nTheory\n", `d.csv:1: has no column "id"; its columns are label`},
 		{"id,text\np4,a\n", `d.csv:1: has no column "label"; its columns are id, text`},
-		{"id,label\np4,Theroy\n", `d.csv:2: column "label": got "Theroy", want one of the classes Neural Nets, Systems, Theory`},
-		{"id,decision\np4,agree\n", `d.csv:2: column "decision": got "agree", want accept, reject, relabel, unlabel or unsure`},
+		{"id,label\np4,Theroy\n",
+			`d.csv:2: column "label": got "Theroy", want one of the classes Neural Nets, Systems, Theory`},
+		{"id,decision\np4,agree\n",
+			`d.csv:2: column "decision": got "agree", want accept, reject, relabel, unlabel or unsure`},
 		{"id,decision,label\np4,relabel,\n",
 			`d.csv:2: column "label": names no class, want the one that relabel gives`},
-		{"id,label,to\np4,Systems,Theory\n", `d.csv:2: column "label": got "Systems", want the same as in "to", which has "Theory"`},
-		{"id,label,from,original_label\np4,Theory,Systems,Theory\n", `d.csv:2: column "original_label": got "Theory", want the same as in "from"`},
+		{"id,label,to\np4,Systems,Theory\n",
+			`d.csv:2: column "label": got "Systems", want the same as in "to", which has "Theory"`},
+		{"id,label,from,original_label\np4,Theory,Systems,Theory\n",
+			`d.csv:2: column "original_label": got "Theory", want the same as in "from"`},
 		{"id,decision,from,to\np4,reject,Systems,Theory\n",
 			`d.csv:2: column "label": got "Theory", want "Systems", the label from before, which reject keeps`},
 		{"id,label,why\np4,Theory,a\x01b\n", `d.csv:2: column "why": got "a\x01b", want no control characters`},
-		{"id,Label,LABEL\np4,Theory,Systems\n", `d.csv:1: got the columns "Label" and "LABEL", want one of them named "label"`},
+		{"id,Label,LABEL\np4,Theory,Systems\n",
+			`d.csv:1: got the columns "Label" and "LABEL", want one of them named "label"`},
 		{"id,label,time\np4,Theory,noon\n", `d.csv:2: column "time": got "noon", want a time as 2026-01-31T18:00:00Z`},
 		{"id,decision,to\np4,undo,Theory\n",
 			`d.csv:2: column "undoes": is empty, want the seq of the decision that the undo takes back`},
 		{"id,label,undoes\np4,Theory,x\n", `d.csv:2: column "undoes": got "x", want the number of a decision`},
-		{"id,label,why\np4,Theory," + strings.Repeat("x", decide.MaxWhy+1) + "\n", `d.csv:2: who and why may have 256 and 4096 bytes`},
+		{"id,label,why\np4,Theory," + strings.Repeat("x", decide.MaxWhy+1) + "\n",
+			`d.csv:2: who and why may have 256 and 4096 bytes`},
 		{"id,label,time\np4,Theory,0000-01-01T00:00:00+23:00\n", `want a time from the year 1 on`},
 		{"id,label,time\np1,Theory,2020-01-31T18:00:00Z\np4,Theory,2999-01-31T18:00:00Z\n",
 			`d.csv:3: column "time": got "2999-01-31T18:00:00Z", want a time from the year 1 on, and not ahead of the clock by more than 5 minutes`},
@@ -198,7 +205,8 @@ func decisionsOf(t *testing.T, store *kv.Store) string {
 	must.Do(t, store.View(func(tx *kv.Tx) error {
 		for d, err := range decide.History(t.Context(), tx, kv.NoNode) {
 			must.Do(t, err)
-			text += fmt.Sprintf("%d,%s,%s,%s,%s,%s,%s,%s,%d\n", d.Seq, d.Time.Format(time.RFC3339Nano), d.ID, d.Kind, d.From, d.To, d.Who, d.Why, d.Undoes)
+			text += fmt.Sprintf("%d,%s,%s,%s,%s,%s,%s,%s,%d\n", d.Seq, d.Time.Format(time.RFC3339Nano), d.ID, d.Kind, d.From,
+				d.To, d.Who, d.Why, d.Undoes)
 		}
 		return nil
 	}))
@@ -220,10 +228,12 @@ func TestAdoptDecisionsOfSeveralPeople(t *testing.T) {
 	must.Get(cleaner.Undo(t.Context(), bob, decide.Options{Now: func() time.Time { return at(7) }}))(t)
 	decideNow(t, bob, at(10), "p3", decide.Relabel, "Systems")
 	files := map[string]string{
-		"ann": strings.ReplaceAll(decisionsOf(t, ann), "tester", "ann"), "bob": strings.ReplaceAll(decisionsOf(t, bob), "tester", "bob"),
+		"ann": strings.ReplaceAll(decisionsOf(t, ann), "tester", "ann"), "bob": strings.ReplaceAll(decisionsOf(t, bob),
+			"tester", "bob"),
 	}
 	want := []string{
-		"p1 Theory reject ann 9 bob 5", "p2  unlabel bob 2", "p3 Systems relabel bob 10", "p4 Theory accept ann 3", "s1 Systems reject ann 11",
+		"p1 Theory reject ann 9 bob 5", "p2  unlabel bob 2", "p3 Systems relabel bob 10", "p4 Theory accept ann 3",
+		"s1 Systems reject ann 11",
 	}
 	// inForce lists the decisions in force, each with all who decided and on which day.
 	inForce := func(store *kv.Store) (lines []string) {

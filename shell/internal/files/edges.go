@@ -14,7 +14,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
-// An edgesFile is a file whose rows are edges: a table, or an array [m×2], or its transpose, whose integers are the ids.
+// An edgesFile is a file whose rows are edges: a table, or an array [m×2], or its transpose, whose integers are the
+// ids.
 type edgesFile struct {
 	table            *table.Reader // or nil
 	src, dst, weight int           // columns of the table; weight is -1 where there is none
@@ -25,8 +26,9 @@ type edgesFile struct {
 
 // An edgeTaker takes edges.
 type edgeTaker struct {
-	add      func(src, dst string, weight float32, source int64) error // a weight of 0: the file has no weights
-	integers func(src, dst uint64, source int64) error                 // without a weight, by ids that are integers; or nil
+	add func(src, dst string, weight float32, source int64) error // a weight of 0: the file has no weights
+	// without a weight, by ids that are integers; or nil
+	integers func(src, dst uint64, source int64) error
 }
 
 // openEdges opens an edges file: a table with the columns src and dst, and weight where edges have one, or an array of

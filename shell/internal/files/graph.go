@@ -184,7 +184,9 @@ type graphFiles struct {
 
 // openFiles opens the files of nodes, unless nodes is nil, and of edges, unless their name is empty. Edges may have the
 // ids of want.
-func (r Job) openFiles(ctx context.Context, want string, nodes func() (*nodesFile, error), edges string) (*graphFiles, error) {
+func (r Job) openFiles(
+	ctx context.Context, want string, nodes func() (*nodesFile, error), edges string,
+) (*graphFiles, error) {
 	f, err := &graphFiles{Job: r, path: edges, want: want}, error(nil)
 	if nodes != nil {
 		f.nodes, err = nodes()
@@ -208,7 +210,8 @@ func (f *graphFiles) close() (err error) {
 	return err
 }
 
-// read hands the nodes to add, in the order of their file, and then the edges to takers, each on a goroutine of its own.
+// read hands the nodes to add, in the order of their file, and then the edges to takers, each on a goroutine of its
+// own.
 func (f *graphFiles) read(ctx context.Context, add func(kv.Node) error, takers func() []edgeTaker) error {
 	if f.nodes != nil {
 		err := f.Timed("read nodes", func(stage *ops.Stage) error {
@@ -255,14 +258,16 @@ func (f *graphFiles) explain(err error) error {
 	at.Path, at.Line = nodes.Place(row.Source)
 	switch {
 	case errors.Is(row.Err, kv.ErrNotFound):
-		at.Column, at.Msg = nodes.Header()[f.nodes.id], fmt.Sprintf("got %q, want the id of a node of the store", wording.Cut(row.ID, kv.MaxID))
+		at.Column, at.Msg = nodes.Header()[f.nodes.id], fmt.Sprintf("got %q, want the id of a node of the store",
+			wording.Cut(row.ID, kv.MaxID))
 	case errors.Is(row.Err, kv.ErrExists):
 		path, first := nodes.Place(row.First)
 		of := ""
 		if path != at.Path {
 			of = " of " + path
 		}
-		at.Column, at.Msg = nodes.Header()[f.nodes.id], fmt.Sprintf("got %q again, as in line %d%s, want every id once", row.ID, first, of)
+		at.Column, at.Msg = nodes.Header()[f.nodes.id], fmt.Sprintf("got %q again, as in line %d%s, want every id once",
+			row.ID, first, of)
 	}
 	return at
 }
@@ -272,7 +277,8 @@ func view(text []byte) string { return unsafe.String(unsafe.SliceData(text), len
 
 // scanRows reads a file as table.Reader.Scan does, showing how far it is.
 func scanRows(
-	ctx context.Context, in *table.Reader, workers int, report kv.Progress, read, inOrder func(worker int, c *table.Chunk) error,
+	ctx context.Context, in *table.Reader, workers int, report kv.Progress, read, inOrder func(worker int,
+		c *table.Chunk) error,
 ) error {
 	stage := "read " + filepath.Base(in.Path())
 	return in.Scan(ctx, workers, func(worker int, c *table.Chunk) error {

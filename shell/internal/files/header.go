@@ -34,7 +34,8 @@ var roles = map[string]string{"id": typeID, kv.LabelColumn: typeLabel, "src": ty
 func hasStrayBlank(column string) bool {
 	name := strings.TrimSpace(column)
 	isName := func(known string) bool { return strings.EqualFold(known, name) }
-	return name != column && (strings.HasPrefix(name, `"`) || slices.ContainsFunc(slices.Concat(nodeNames, edgeNames), isName))
+	return name != column &&
+		(strings.HasPrefix(name, `"`) || slices.ContainsFunc(slices.Concat(nodeNames, edgeNames), isName))
 }
 
 // headerOf reads the header of a table. That of neo4j-admin must have one column for each role.
@@ -98,14 +99,16 @@ func (h *header) column(name string) (int, error) {
 	all := h.in.Header()
 	if i := slices.Index(all, name); i >= 0 {
 		if again := slices.Index(all[i+1:], name); again >= 0 {
-			return -1, h.in.HeaderErrorf(name, "the header names it twice, want the number of the column, %d or %d", i+1, i+again+2)
+			return -1, h.in.HeaderErrorf(name, "the header names it twice, want the number of the column, %d or %d",
+				i+1, i+again+2)
 		}
 		return i, nil
 	}
 	isName := func(have string) bool { return strings.EqualFold(strings.TrimSpace(have), name) }
 	if i := slices.IndexFunc(all, isName); i >= 0 {
 		if again := slices.IndexFunc(all[i+1:], isName); again >= 0 {
-			return -1, h.in.HeaderErrorf("", "got the columns %q and %q, want one of them named %q", all[i], all[i+1+again], name)
+			return -1, h.in.HeaderErrorf("", "got the columns %q and %q, want one of them named %q", all[i],
+				all[i+1+again], name)
 		}
 		return i, nil
 	}

@@ -26,8 +26,8 @@ type writing struct {
 
 	classes []string // of the columns of a matrix of predictions; empty: nobody has named them
 
-	// rows goes over the nodes of the rows of an array, and count is their number; nil: those of the store, in the order of
-	// the nodes file. Then each of them has a row, in a table too.
+	// rows goes over the nodes of the rows of an array, and count is their number; nil: those of the store, in the order
+	// of the nodes file. Then each of them has a row, in a table too.
 	rows  func(fn func(kv.NodeID) error) error
 	count int
 

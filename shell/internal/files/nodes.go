@@ -76,8 +76,8 @@ func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) 
 	}
 	for _, path := range in.Paths() {
 		if info, err := stream.Stat(ctx, path); path == stream.Input || err == nil && !info.Mode().IsRegular() {
-			return nil, in.Errorf(0, "", "got a pipe or a device, of which nothing can be read twice, as the kinds of properties take: "+
-				"want a file, or the columns id and label alone")
+			return nil, in.Errorf(0, "", "got a pipe or a device, of which nothing can be read twice, as the kinds of "+
+				"properties take: want a file, or the columns id and label alone")
 		}
 	}
 	err = r.Timed("property kinds", func(stage *ops.Stage) error {
@@ -87,7 +87,8 @@ func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) 
 	return n, err
 }
 
-// guess finds the kinds of the properties but those of known kinds. It reads the file once, through a reader of its own.
+// guess finds the kinds of the properties but those of known kinds. It reads the file once, through a reader of its
+// own.
 func (n *nodesFile) guess(ctx context.Context, known map[string]kv.Kind, r Job) (err error) {
 	in, err := table.Open(ctx, n.in.Parts, r.Memory)
 	if err != nil {

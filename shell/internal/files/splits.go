@@ -11,8 +11,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
-// splits writes the column split, in which a node left out is in none, and the index on it where there was one, which is
-// what is to be marked.
+// splits writes the column split, in which a node left out is in none, and the index on it where there was one, which
+// is what is to be marked.
 func (w *writing) splits(ctx context.Context, path string, stage *ops.Stage) (mark marker, err error) {
 	stage.Columns = 1
 	column, err := w.bulk.Column("split", kv.KindString)

@@ -9,11 +9,12 @@ import (
 
 // A standpoint has the store's decisions by the person who makes a decision of a file, and by others.
 type standpoint struct {
-	last     time.Time        // when the person's last decision about the node was made; zero where there is none
-	word     *decide.Decision // that decision; nil: none
-	isOfNode bool             // the file names no person: all that the store has decided counts as said by the one who takes it
-	others   bool             // others have decided on the node
-	labels   []string         // that the node had by the decisions
+	last time.Time        // when the person's last decision about the node was made; zero where there is none
+	word *decide.Decision // that decision; nil: none
+	// the file names no person: all that the store has decided counts as said by the one who takes it
+	isOfNode bool
+	others   bool     // others have decided on the node
+	labels   []string // that the node had by the decisions
 }
 
 // standpointOf is that of who made a decision, where decisions of the store stand.

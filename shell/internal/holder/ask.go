@@ -23,7 +23,8 @@ func Ask(
 	ctx context.Context, dir string, within time.Duration, request []byte, files []*os.File, s Streams,
 ) (result []byte, err error) {
 	if len(request) > MaxRequest {
-		return nil, &RefusedError{fmt.Sprintf("the request has %d bytes, want at most %d for another process", len(request), MaxRequest)}
+		return nil, &RefusedError{fmt.Sprintf("the request has %d bytes, want at most %d for another process", len(request),
+			MaxRequest)}
 	}
 	if len(files) > MaxFiles {
 		return nil, &RefusedError{fmt.Sprintf("got %d files, want at most %d for another process", len(files), MaxFiles)}
@@ -98,8 +99,9 @@ func (c *conn) begin(ctx context.Context, store string, text []byte) (*gob.Decod
 	}
 	request.Header.Set(storeHeader, store)
 	request.Close = true
-	request.Write(c)                                                              //nolint:errcheck // a refusal may come before its end
-	response, err := http.ReadResponse(bufio.NewReaderSize(c, maxPiece), request) //nolint:bodyclose // it ends with the connection
+	request.Write(c) //nolint:errcheck // a refusal may come before its end
+	response, err := http.ReadResponse(bufio.NewReaderSize(c, maxPiece),
+		request) //nolint:bodyclose // it ends with the connection
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNobody, err)
 	}

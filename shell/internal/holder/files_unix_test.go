@@ -75,11 +75,13 @@ func TestFiles(t *testing.T) {
 // TestHostilePlaces listens in a store that came from somebody else. Its link leads to no file outside of the store.
 func TestHostilePlaces(t *testing.T) {
 	dir, victim := t.TempDir(), filepath.Join(t.TempDir(), socketName)
-	must.Do(t, errors.Join(os.WriteFile(victim, []byte("precious"), 0o600), os.Symlink(filepath.Dir(victim), filepath.Join(dir, DirectoryName))))
+	must.Do(t, errors.Join(os.WriteFile(victim, []byte("precious"), 0o600),
+		os.Symlink(filepath.Dir(victim), filepath.Join(dir, DirectoryName))))
 	if _, err := Listen(t.Context(), dir, nil); err == nil || !strings.Contains(err.Error(), "is a link") {
 		t.Errorf("a directory that is a link: got %v", err)
 	}
-	must.Do(t, errors.Join(os.Remove(filepath.Join(dir, DirectoryName)), os.Mkdir(filepath.Join(dir, DirectoryName), 0o700),
+	must.Do(t, errors.Join(os.Remove(filepath.Join(dir, DirectoryName)),
+		os.Mkdir(filepath.Join(dir, DirectoryName), 0o700),
 		os.Symlink(victim, filepath.Join(dir, DirectoryName, socketName))))
 	s := must.Get(Listen(t.Context(), dir, func(context.Context, *Job) []byte { return []byte("here") }))(t)
 	if got, err := asked(t.Context(), dir); err != nil || got != "here" {

@@ -262,7 +262,8 @@ func posted(t *testing.T, dir, text string) string {
 
 // head is the head of a request about a store, of so many bytes.
 func head(store string, size int) string {
-	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: holder\r\nConnection: close\r\nContent-Length: %d\r\n%s: %s\r\n\r\n", jobsPath, size, storeHeader, store)
+	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: holder\r\nConnection: close\r\nContent-Length: %d\r\n%s: %s\r\n\r\n",
+		jobsPath, size, storeHeader, store)
 }
 
 // TestBrokenPeers talks to a holder, and to an asker, as none does.

@@ -56,7 +56,8 @@ func newLifetime(t *testing.T) *lifetime {
 				}
 				err := store.Update(func(tx *kv.Tx) error {
 					added, err := tx.AddNode(kv.Node{ID: fmt.Sprintf("added %d/%d", number, i), Label: demograph.Fields[0]})
-					return errors.Join(err, tx.RemoveNode(kv.NodeID(41+3*number+i)), tx.SetValue(node+1, "year", kv.ValueOf(int64(100*number+i))),
+					return errors.Join(err, tx.RemoveNode(kv.NodeID(41+3*number+i)),
+						tx.SetValue(node+1, "year", kv.ValueOf(int64(100*number+i))),
 						tx.Documents("steps").Put("done", number), tx.AddEdge(added, node))
 				})
 				if err != nil {
@@ -139,7 +140,8 @@ func (l *lifetime) eachDamage(t *testing.T, db, file string, positions int, use 
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Fatal(err)
 		}
-		if err == nil && !bytes.Equal(earlier, text) && !slices.ContainsFunc(old, func(b []byte) bool { return bytes.Equal(b, earlier) }) {
+		if err == nil && !bytes.Equal(earlier, text) &&
+			!slices.ContainsFunc(old, func(b []byte) bool { return bytes.Equal(b, earlier) }) {
 			old = append(old, earlier)
 			add("old copy", fmt.Sprintf("as in %s", filepath.Base(before)), earlier)
 		}

@@ -35,11 +35,12 @@ import (
 // A job is the work of a process in a directory while it is disturbed: a command, or the work of a program that
 // embeds a store. Given again, it goes on where it was.
 type job struct {
-	begin string                                             // the template that it begins with
-	args  []string                                           // of a command, or nil
-	do    func(store *kv.Store, acknowledge func(int)) error // to the store g; it acknowledges each step once it is durable
-	db    string                                             // the store that comes of it, if not g
-	file  string                                             // that comes of it, beside the store
+	begin string   // the template that it begins with
+	args  []string // of a command, or nil
+	// to the store g; it acknowledges each step once it is durable
+	do   func(store *kv.Store, acknowledge func(int)) error
+	db   string // the store that comes of it, if not g
+	file string // that comes of it, beside the store
 }
 
 const (
@@ -57,9 +58,10 @@ var jobs = map[string]job{
 	"clean":             {begin: "cleaned", args: []string{"clean", "g", "--seed=2", jobMemory}},
 	"clean, paper":      {begin: "predicted", args: []string{"clean", "g", "--preset=paper", "--hops=2", jobMemory}},
 	"compact":           {begin: "changed", args: []string{"compact", "g", jobMemory}},
-	"export":            {begin: "cleaned", args: []string{"export", "g", "scores", "--out=scores.csv", jobMemory}, file: "scores.csv"},
-	"backup":            {begin: "cleaned", args: []string{"backup", "g", "new.backup", "--replace", jobMemory}, file: "new.backup"},
-	"restore":           {begin: "backed up", args: []string{"restore", "g.backup", "r", jobMemory}, db: "r"},
+	"export": {begin: "cleaned", args: []string{"export", "g", "scores", "--out=scores.csv", jobMemory},
+		file: "scores.csv"},
+	"backup":  {begin: "cleaned", args: []string{"backup", "g", "new.backup", "--replace", jobMemory}, file: "new.backup"},
+	"restore": {begin: "backed up", args: []string{"restore", "g.backup", "r", jobMemory}, db: "r"},
 	"import --append": {begin: "appending", args: []string{
 		"import", "g", "--append", "--nodes=more.csv", "--edges=more-edges.csv", jobMemory}},
 	"import --append, many": {begin: "appending", args: []string{
@@ -101,7 +103,8 @@ func updates(store *kv.Store, acknowledge func(int)) error {
 
 // decisions decides on nodes and takes back, in fourteen steps of the history.
 func decisions(store *kv.Store, acknowledge func(int)) error {
-	ctx, opt := context.Background(), decide.Options{Who: "a person", Why: "seen", Now: func() time.Time { return time.Unix(1e9, 0) }}
+	ctx, opt := context.Background(), decide.Options{Who: "a person", Why: "seen",
+		Now: func() time.Time { return time.Unix(1e9, 0) }}
 	kinds := []decide.Kind{decide.Accept, decide.Reject, decide.Relabel, decide.Unlabel, decide.Unsure}
 	for {
 		step := 0
@@ -442,7 +445,8 @@ func (tr *trial) judge(t *testing.T, dir string, got try) (wrong []string) {
 	case state < 0:
 		complain("another content: %s", firstDifference(contents(t, db), tr.states[last]))
 	case state < got.steps, code == exitDone && state != last:
-		complain("lost: step %d was acknowledged, exit code %d, and the store is at step %d of %d", got.steps, code, state, last)
+		complain("lost: step %d was acknowledged, exit code %d, and the store is at step %d of %d", got.steps, code,
+			state, last)
 	case tr.do != nil && state > got.steps+1:
 		complain("step %d was acknowledged, and the store is at step %d", got.steps, state)
 	}

@@ -101,7 +101,8 @@ func (tr *trial) onSmallDisk(t *testing.T, room int64) (wrong []string) {
 	t.Helper()
 	d := newSmallDisk(t, tr, room)
 	got := tr.run(t, d.dir, faults.Plan{})
-	if got.err != nil && !strings.Contains(got.text, "not enough room on disk") && !strings.Contains(got.text, unix.ENOSPC.Error()) {
+	if got.err != nil && !strings.Contains(got.text, "not enough room on disk") &&
+		!strings.Contains(got.text, unix.ENOSPC.Error()) {
 		wrong = append(wrong, "no word of the room on disk")
 	}
 	if state := contents(t, filepath.Join(d.dir, tr.db)); !slices.Contains(tr.states, state) {

@@ -73,7 +73,8 @@ func disturb(t *testing.T, what string, names []string, tries int, plans []fault
 						survived++
 					}
 					for _, text := range wrong {
-						t.Errorf("%s (lasting: %v, torn: %d) at operation %d, %s: %s\nthe process said: %s", plan.Kind, plan.Lasting, plan.Torn, at, got.Operation, text, got.text)
+						t.Errorf("%s (lasting: %v, torn: %d) at operation %d, %s: %s\nthe process said: %s", plan.Kind, plan.Lasting,
+							plan.Torn, at, got.Operation, text, got.text)
 					}
 					must.Do(t, os.RemoveAll(dir))
 				}

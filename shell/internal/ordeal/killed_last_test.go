@@ -49,7 +49,8 @@ func TestKilledBehindTheLastStep(t *testing.T) {
 					want = "is there already"
 				}
 				if (again.err != nil) != made || !strings.Contains(again.text, want) {
-					t.Errorf("killed at %s, operation %d of %d, and done again: %v: %s, want %s", got.Operation, at, whole.Operations, again.err, again.text, want)
+					t.Errorf("killed at %s, operation %d of %d, and done again: %v: %s, want %s", got.Operation, at, whole.Operations,
+						again.err, again.text, want)
 				}
 				for _, mark := range []string{".loading", ".restoring"} {
 					left, err := os.ReadDir(filepath.Join(dir, tr.db+mark))

@@ -24,7 +24,8 @@ import (
 func egoOf(classes, votes, behind int, class func(i int) int) *Ego {
 	e := &Ego{
 		ID: "suspect-1", Title: "s has the label class 0. Is it class 1?", Text: "A sentence about it.", Votes: map[int]int{},
-		Nodes: []Node{{Name: "s", Class: 0, Predicted: 1, Confidence: 0.875, Score: 0.9375}}, Neighbors: min(votes, MostNeighbors),
+		Nodes: []Node{{Name: "s", Class: 0, Predicted: 1, Confidence: 0.875, Score: 0.9375}}, Neighbors: min(votes,
+			MostNeighbors),
 	}
 	for i := range classes {
 		e.Classes = append(e.Classes, fmt.Sprint("class ", i))
@@ -32,7 +33,8 @@ func egoOf(classes, votes, behind int, class func(i int) int) *Ego {
 	for i := range votes {
 		e.Votes[class(i)]++
 		if i < e.Neighbors {
-			n := Node{ID: fmt.Sprint("id", i), Name: fmt.Sprint("n", i), Class: class(i), Predicted: class(i), Confidence: 0.5, Score: math.NaN(), Weight: 3 - float64(i%3)}
+			n := Node{ID: fmt.Sprint("id", i), Name: fmt.Sprint("n", i), Class: class(i), Predicted: class(i), Confidence: 0.5,
+				Score: math.NaN(), Weight: 3 - float64(i%3)}
 			e.Nodes, e.Edges = append(e.Nodes, n), append(e.Edges, [2]int{0, i + 1})
 		}
 	}
@@ -70,11 +72,14 @@ func TestGolden(t *testing.T) {
 	hub := egoOf(40, 149, 0, func(i int) int { return i % 40 })
 	hub.Votes[1] += 100_000
 	awkward := egoOf(3, 3, 2, func(i int) int { return i })
-	awkward.Title, awkward.Text = "</title><script>\x00\x1b[31m & \"'", strings.Repeat("a sentence ", 20)+strings.Repeat("x", 200)
+	awkward.Title, awkward.Text = "</title><script>\x00\x1b[31m & \"'", strings.Repeat("a sentence ", 20)+
+		strings.Repeat("x", 200)
 	awkward.Classes = []string{"<b>&amp;", "مرحبا بالعالم", "שלום"}
-	awkward.Nodes[0].Name, awkward.Nodes[1].Name, awkward.Nodes[2].Name = "東京&<>", "عقدة 7", "👩‍👩‍👧 \xff\x01 "+strings.Repeat("é", 99)
+	awkward.Nodes[0].Name, awkward.Nodes[1].Name, awkward.Nodes[2].Name = "東京&<>", "عقدة 7", "👩‍👩‍👧 \xff\x01 "+
+		strings.Repeat("é", 99)
 	links := egoOf(8, 4, 3, one)
-	links.Nodes[0].Decided, links.Nodes[2].Decided, links.Nodes[6].Decided = "unsure by ann", `accept by <ann>, "بوب"`, "reject by bob"
+	links.Nodes[0].Decided, links.Nodes[2].Decided, links.Nodes[6].Decided = "unsure by ann", `accept by <ann>, "بوب"`,
+		"reject by bob"
 	links.Nodes[2].ID = `id "1"&`
 	links.Link = func(id string) string { return "/node?id=" + url.QueryEscape(id) + `&from="s"` }
 	for name, test := range map[string]struct {
@@ -83,13 +88,16 @@ func TestGolden(t *testing.T) {
 		contains []string
 	}{
 		"alone": {alone, 4, []string{"class 0 (its label): 0 of 0 neighbours"}},
-		"few": {egoOf(8, 4, 30, one), 38, []string{"class 1: 4 of 4 neighbours", "n3", "s: class 0, predicted class 1 (87.5%), score 0.938",
-			"The larger a neighbour, the more it counts.", "hops away."}},
-		"links": {links, 11, []string{"score 0.938, decided: unsure by ann", `decided: ` + Within(`accept by <ann>, "بوب"`, 99)}},
+		"few": {egoOf(8, 4, 30, one), 38,
+			[]string{"class 1: 4 of 4 neighbours", "n3", "s: class 0, predicted class 1 (87.5%), score 0.938",
+				"The larger a neighbour, the more it counts.", "hops away."}},
+		"links": {links, 11,
+			[]string{"score 0.938, decided: unsure by ann", `decided: ` + Within(`accept by <ann>, "بوب"`, 99)}},
 
 		"unlabelled": {unlabelled, 10, []string{"no label: 3 of 5 neighbours", "n0: no label"}},
 		"hub":        {hub, 23, []string{"60 of 100149 neighbours are drawn", "And 30 more classes."}},
-		"awkward":    {awkward, 10, []string{"</title><script>\ufffd\ufffd[31m & \"'", "東京&<>", "<b>&amp; (its label): 1 of 3"}},
+		"awkward": {awkward, 10,
+			[]string{"</title><script>\ufffd\ufffd[31m & \"'", "東京&<>", "<b>&amp; (its label): 1 of 3"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			svg := test.ego.SVG()
@@ -157,7 +165,8 @@ func TestNames(t *testing.T) {
 		t.Run(test, func(t *testing.T) {
 			e := egoOf(2, 20, 0, func(i int) int { return i % 2 })
 			e.Classes = []string{name, "1" + name}
-			e.Title = fmt.Sprintf("%s has the label %s. Is it %s?", Within(name, NodeLength), Within(name, ClassLength), Within("1"+name, ClassLength))
+			e.Title = fmt.Sprintf("%s has the label %s. Is it %s?", Within(name, NodeLength), Within(name, ClassLength),
+				Within("1"+name, ClassLength))
 			e.Text = fmt.Sprintf("10 of 20 neighbours are %s; the classifier agrees (50%%).", Within(name, ClassLength))
 			for i := range e.Nodes {
 				e.Nodes[i].Name = name
@@ -194,7 +203,8 @@ func TestWrap(t *testing.T) {
 }
 
 func TestShorten(t *testing.T) {
-	for text, want := range map[string]string{"": "", "東京": "東京", "東京都": "東京…", "abcd": "abcd", "abcde": "abcd…", "👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧": "👩‍👩‍👧👩‍👩‍👧…"} {
+	for text, want := range map[string]string{"": "", "東京": "東京", "東京都": "東京…", "abcd": "abcd", "abcde": "abcd…",
+		"👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧": "👩‍👩‍👧👩‍👩‍👧…"} {
 		if got := Shorten(text, 4); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}

@@ -23,10 +23,13 @@ func TestOutputIsWholeOrAsItWas(t *testing.T) {
 		{name: "nothing", text: ".output F\n", want: ""},
 		{name: "a typo", text: ".output F\ncount nodse", fails: true, want: old},
 		{name: "a typo behind a statement", text: ".output F\ncount nodes;\ncount nodse", fails: true, want: old},
-		{name: "a typo behind the file", text: ".output F\ncount nodes;\n.output\ncount nodse", fails: true, want: "count\n10\n"},
+		{name: "a typo behind the file", text: ".output F\ncount nodes;\n.output\ncount nodse", fails: true,
+			want: "count\n10\n"},
 		{name: "a typo in a file that is read", text: ".output F\n.read BAD", fails: true, want: old},
-		{name: "a file that cannot be", text: ".output F\ncount nodes;\n.output no/such/file", fails: true, want: "count\n10\n"},
-		{name: "the same file again", text: ".output F\ncount nodes;\n.output F\ncount nodes where degree > 100", want: "count\n0\n"},
+		{name: "a file that cannot be", text: ".output F\ncount nodes;\n.output no/such/file", fails: true,
+			want: "count\n10\n"},
+		{name: "the same file again", text: ".output F\ncount nodes;\n.output F\ncount nodes where degree > 100",
+			want: "count\n0\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -79,7 +79,8 @@ func Run(ctx context.Context, opt Options) error {
 
 // refuse answers a question where there is nobody to ask.
 func refuse(_ context.Context, about query.Question) (bool, error) {
-	return false, fmt.Errorf("%w: there is no terminal to ask at, and --yes was not given: %s", query.ErrNotConfirmed, about.Text)
+	return false, fmt.Errorf("%w: there is no terminal to ask at, and --yes was not given: %s", query.ErrNotConfirmed,
+		about.Text)
 }
 
 // errQuit is the wish to leave.

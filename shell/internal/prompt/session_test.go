@@ -56,17 +56,20 @@ func TestOutputAndReadFiles(t *testing.T) {
 	loop := write("loop.q", "")
 	write("loop.q", ".read "+loop)
 	_, _, err = answer(t, Options{Store: opened(store)}, ".read "+loop)
-	if want := loop + ":1:1: .read: " + loop + ": more than 8 files that read each other"; err == nil || err.Error() != want {
+	if want := loop + ":1:1: .read: " + loop + ": more than 8 files that read each other"; err == nil ||
+		err.Error() != want {
 		t.Errorf("a file that reads itself: got %v, want %s", err, want)
 	}
 	_, _, err = answer(t, Options{Store: opened(store), Name: "q.txt"}, "stats;\n\n suspects")
-	if want := "q.txt:3:2: the store has no scores yet: run clean first"; err == nil || err.Error() != want || !errors.Is(err, query.ErrNotCleaned) {
+	if want := "q.txt:3:2: the store has no scores yet: run clean first"; err == nil || err.Error() != want ||
+		!errors.Is(err, query.ErrNotCleaned) {
 		t.Errorf("a failing statement of a named input: got %v, want %s", err, want)
 	}
 }
 
 func TestTiming(t *testing.T) {
-	_, people, err := answer(t, Options{Store: opened(papers.Cleaned(t))}, ".timing on\nsuspects;\n.timing off\nnodes limit 1;")
+	_, people, err := answer(t, Options{Store: opened(papers.Cleaned(t))},
+		".timing on\nsuspects;\n.timing off\nnodes limit 1;")
 	if err != nil || !strings.HasPrefix(people, "(2 rows, ") || strings.Count(people, "\n") != 1 {
 		t.Errorf("got %q, %v; want one line with 2 rows and the time", people, err)
 	}
@@ -98,7 +101,8 @@ func TestALongStatementIsNamed(t *testing.T) {
 	const mebibyte = 1 << 20
 	long := "count nodes;\n-- next\n nodes where id in (" + strings.Repeat("1,", mebibyte)
 	_, _, err := answer(t, Options{Store: opened(papers.Empty(t)), Name: "job.q"}, long)
-	if want := "job.q:3:2: got a statement of more than 1 MiB, want a semicolon before that"; err == nil || !strings.HasPrefix(err.Error(), want) {
+	if want := "job.q:3:2: got a statement of more than 1 MiB, want a semicolon before that"; err == nil ||
+		!strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got error %v, want %s", err, want)
 	}
 	ids := strings.Repeat("1,", (mebibyte-100)/2)

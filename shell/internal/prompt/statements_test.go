@@ -48,10 +48,13 @@ func TestStatementsInColumns(t *testing.T) {
 					continue
 				}
 				var text, columns bytes.Buffer
-				_, err = (&Open{Store: stores[d.Cmd]}).Answer(t.Context(), Question{Step: next}, Listener{Out: &text, Notice: func(string) {}})
-				_, errColumns := (&Open{Store: stores[d.Cmd]}).Answer(t.Context(), Question{Step: next, Format: print.FormatParquet}, Listener{Out: &columns, Notice: func(string) {}})
+				_, err = (&Open{Store: stores[d.Cmd]}).Answer(t.Context(), Question{Step: next},
+					Listener{Out: &text, Notice: func(string) {}})
+				_, errColumns := (&Open{Store: stores[d.Cmd]}).Answer(t.Context(),
+					Question{Step: next, Format: print.FormatParquet}, Listener{Out: &columns, Notice: func(string) {}})
 				if (err == nil) != (errColumns == nil) || err == nil && columns.Len() == 0 {
-					t.Errorf("%s: %s: %d bytes in columns and %v, want as in text: %v", d.Pos, next.Text, columns.Len(), errColumns, err)
+					t.Errorf("%s: %s: %d bytes in columns and %v, want as in text: %v", d.Pos, next.Text, columns.Len(),
+						errColumns, err)
 				}
 				answers++
 			}
@@ -66,7 +69,8 @@ func TestStatementsInColumns(t *testing.T) {
 // between two decisions.
 func TestWritingStatements(t *testing.T) {
 	datadriven.Walk(t, "testdata/writing", func(t *testing.T, path string) {
-		stores := map[string]*kv.Store{"cleaned": papers.Cleaned(t), "loaded": papers.Loaded(t), "numbered": papers.Numbered(t)}
+		stores := map[string]*kv.Store{"cleaned": papers.Cleaned(t), "loaded": papers.Loaded(t),
+			"numbered": papers.Numbered(t)}
 		clock := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			if stores[d.Cmd] == nil {

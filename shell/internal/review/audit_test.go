@@ -58,7 +58,8 @@ func TestAudit(t *testing.T) {
 	if !regexp.MustCompile(`\n\w+: taken back\n`).MatchString(out) {
 		t.Errorf("undo tells which label the draw had: %s", out)
 	}
-	for _, want := range []string{fmt.Sprintf("%d decided, 0 skipped; 0 left\n", draws), "labels were wrong (90%: ", ": every label of the sample is looked at"} {
+	for _, want := range []string{fmt.Sprintf("%d decided, 0 skipped; 0 left\n", draws), "labels were wrong (90%: ",
+		": every label of the sample is looked at"} {
 		if !strings.Contains(summary, want) {
 			t.Errorf("the summary is %q, want %q in it", summary, want)
 		}
@@ -126,10 +127,12 @@ func TestAuditOvertaken(t *testing.T) {
 	}
 	summary := ran(t, opt)
 	first, second := draws.IDs[0], draws.IDs[1]
-	if got := opt.Err.(*bytes.Buffer).String(); !strings.Contains(got, ": not saved: somebody has decided on "+first+" meanwhile\n[1] ") {
+	if got := opt.Err.(*bytes.Buffer).String(); !strings.Contains(got, ": not saved: somebody has decided on "+first+
+		" meanwhile\n[1] ") {
 		t.Errorf("the remarks are %q", got)
 	}
-	if out := opt.Out.(*bytes.Buffer).String(); !strings.Contains(out, "\n"+second+": ") || !strings.HasPrefix(summary, "1 decided, ") {
+	if out := opt.Out.(*bytes.Buffer).String(); !strings.Contains(out, "\n"+second+": ") ||
+		!strings.HasPrefix(summary, "1 decided, ") {
 		t.Errorf("got %s, %s", out, summary)
 	}
 }

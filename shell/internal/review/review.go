@@ -285,7 +285,9 @@ func (r *review) label(e *survey.Dossier, text string) (label string, err error)
 
 // decide writes a decision about the suspect of the card, and moves on. If the store no longer agrees with the card, it
 // decides nothing, and the reviewer sees the new card, or the next draw.
-func (r *review) decide(ctx context.Context, e *survey.Dossier, kind decide.Kind, label string) (moved bool, err error) {
+func (r *review) decide(
+	ctx context.Context, e *survey.Dossier, kind decide.Kind, label string,
+) (moved bool, err error) {
 	reply := survey.Reply{ID: e.ID, Kind: kind, Label: label, Why: r.why, Seen: e.View}
 	result, err := r.do(ctx, Step{Reply: &reply})
 	if errors.Is(err, decide.ErrChanged) {

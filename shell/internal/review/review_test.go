@@ -64,20 +64,28 @@ func TestReview(t *testing.T) {
 		says               string
 		labels             []string
 	}{
-		{name: "accept and reject", lines: "y\nn\n", says: "2 decided, 0 skipped; 0 left", labels: []string{"p4 Systems reject", "s3 Theory accept"}},
-		{name: "relabel and unlabel", lines: "l Neural Nets\nu\n", says: "2 decided, 0 skipped; 0 left", labels: []string{"p4  unlabel", "s3 Neural Nets relabel"}},
-		{name: "unsure and skip", lines: "d\ns\n", says: "1 decided, 1 skipped; 0 left", labels: []string{"s3 Systems unsure"}},
-		{name: "the same label", lines: "l Systems\nq\n", says: "1 decided, 0 skipped; 1 left", labels: []string{"s3 Systems reject"}},
-		{name: "undo of a decision", lines: "y\nz\nn\nq\n", says: "1 decided, 0 skipped; 1 left", labels: []string{"s3 Systems reject"}},
-		{name: "undo of a skip", lines: "s\nz\ny\nq\n", says: "1 decided, 0 skipped; 1 left", labels: []string{"s3 Theory accept"}},
-		{name: "the end of the input", lines: "y\n", says: "1 decided, 0 skipped; 1 left", labels: []string{"s3 Theory accept"}},
+		{name: "accept and reject", lines: "y\nn\n", says: "2 decided, 0 skipped; 0 left",
+			labels: []string{"p4 Systems reject", "s3 Theory accept"}},
+		{name: "relabel and unlabel", lines: "l Neural Nets\nu\n", says: "2 decided, 0 skipped; 0 left",
+			labels: []string{"p4  unlabel", "s3 Neural Nets relabel"}},
+		{name: "unsure and skip", lines: "d\ns\n", says: "1 decided, 1 skipped; 0 left",
+			labels: []string{"s3 Systems unsure"}},
+		{name: "the same label", lines: "l Systems\nq\n", says: "1 decided, 0 skipped; 1 left",
+			labels: []string{"s3 Systems reject"}},
+		{name: "undo of a decision", lines: "y\nz\nn\nq\n", says: "1 decided, 0 skipped; 1 left",
+			labels: []string{"s3 Systems reject"}},
+		{name: "undo of a skip", lines: "s\nz\ny\nq\n", says: "1 decided, 0 skipped; 1 left",
+			labels: []string{"s3 Theory accept"}},
+		{name: "the end of the input", lines: "y\n", says: "1 decided, 0 skipped; 1 left",
+			labels: []string{"s3 Theory accept"}},
 		{name: "nothing", says: "0 decided, 0 skipped; 2 left"},
 		{
 			name: "a condition", where: "label = 'Systems' and score > 0.7 and score < 0.99", lines: "y\n",
 			says: "1 decided, 0 skipped; 0 left", labels: []string{"p4 Theory accept"},
 		},
 		{name: "none", where: "degree > 1000", says: "no suspect meets the condition of --where"},
-		{name: "a second try at a label", lines: "l Databases\ne\nnets\nq\n", says: "1 decided, 0 skipped; 1 left", labels: []string{"s3 Neural Nets relabel"}},
+		{name: "a second try at a label", lines: "l Databases\ne\nnets\nq\n", says: "1 decided, 0 skipped; 1 left",
+			labels: []string{"s3 Neural Nets relabel"}},
 		{name: "back from a label", lines: "l Databases\n\nq\n", says: "0 decided, 0 skipped; 2 left"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -129,7 +137,8 @@ func TestReviewSkipsWhatOthersDecide(t *testing.T) {
 	if told := opt.Err.(*bytes.Buffer).String(); !strings.Contains(told, "s3 is decided by ann meanwhile") {
 		t.Errorf("the reviewer is told %q, want that ann has decided", told)
 	}
-	if got, want := papers.LabelsNow(t, store), []string{"p4 Systems reject", "s3 Systems reject"}; !slices.Equal(got, want) {
+	if got, want := papers.LabelsNow(t, store), []string{"p4 Systems reject",
+		"s3 Systems reject"}; !slices.Equal(got, want) {
 		t.Errorf("labels and decisions are %q, want %q", got, want)
 	}
 }
@@ -152,10 +161,14 @@ func TestReviewCardOfADispute(t *testing.T) {
 func TestReviewCard(t *testing.T) {
 	out, _, _ := reviewed(t, papers.Cleaned(t), "", "w seen in print\ny\n")
 	for _, want := range []string{
-		"\n1 of 2: node s3\n", "  label        Systems\n", "  suggested    Theory\n", "  score        0.992188, confidence in the suggestion 0.5\n",
-		"  degree       2\n", `  title        Nets\tand\nlines` + "\n", "  year         2012\n", "  predicted    Theory 0.5, ",
-		"  against      東, no label, predicted Neural Nets: 東京\n  for          s2, Systems: Files\n", "s3 accepted: Systems → Theory\n", "\n2 of 2: node p4\n",
-		"  against      p2, Theory: On trees\n               p3, Theory: On graphs, again\n               p1, Theory: On graphs\n",
+		"\n1 of 2: node s3\n", "  label        Systems\n", "  suggested    Theory\n", "  score        0.992188, " +
+			"confidence in the suggestion 0.5\n",
+		"  degree       2\n", `  title        Nets\tand\nlines` +
+			"\n", "  year         2012\n", "  predicted    Theory 0.5, ",
+		"  against      東, no label, predicted Neural Nets: 東京\n  for          s2, Systems: Files\n",
+		"s3 accepted: Systems → Theory\n", "\n2 of 2: node p4\n",
+		"  against      p2, Theory: On trees\n               p3, Theory: On graphs, again\n               p1, Theory: On " +
+			"graphs\n",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the cards lack %q:\n%s", want, out)
@@ -173,7 +186,10 @@ func TestReviewDecidesOnTheCard(t *testing.T) {
 			must.Get(query.Exec(ctx, store, query.Options{Who: "somebody else"}, statement))(t)
 		}
 		suggest := func(class string) {
-			must.Do(t, store.Update(func(tx *kv.Tx) error { return tx.SetValue(must.Get(tx.Node("s3"))(t), "suggested", kv.ValueOf(class)) }))
+			must.Do(t, store.Update(func(tx *kv.Tx) error {
+				return tx.SetValue(must.Get(tx.Node("s3"))(t), "suggested",
+					kv.ValueOf(class))
+			}))
 		}
 		switch steps++; {
 		case steps == 3: // the reply to the first card
@@ -190,12 +206,14 @@ func TestReviewDecidesOnTheCard(t *testing.T) {
 	}
 	summary := ran(t, opt)
 	remarks := opt.Err.(*bytes.Buffer).String()
-	for _, want := range []string{"nothing is decided: ", "the suggestion was Theory, is Neural Nets", "s3 cannot be taken back here: somebody has decided since"} {
+	for _, want := range []string{"nothing is decided: ", "the suggestion was Theory, is Neural Nets",
+		"s3 cannot be taken back here: somebody has decided since"} {
 		if !strings.Contains(remarks, want) {
 			t.Errorf("got the remarks %q, want %q", remarks, want)
 		}
 	}
-	if got, want := papers.LabelsNow(t, store), []string{"p1 Theory reject"}; !slices.Equal(got, want) || summary != "0 decided, 0 skipped; 2 left" {
+	if got, want := papers.LabelsNow(t, store), []string{"p1 Theory reject"}; !slices.Equal(got, want) ||
+		summary != "0 decided, 0 skipped; 2 left" {
 		t.Errorf("got %q, %s, want %q: that the decision of somebody else about another node stays", got, summary, want)
 	}
 }

@@ -53,10 +53,11 @@ func (d *Dossier) Votes() (votes []Vote) {
 
 // An AuditReport is where an audit stands, for programs; null is not known.
 type AuditReport struct {
-	Drawn     int          `json:"drawn"`
-	Decided   int          `json:"decided"` // draws with an answer, also one that settles nothing
-	Look      int          `json:"look"`
-	Right     int          `json:"right"` // of the first draws, so many as Look says; those neither right nor wrong are unsettled
+	Drawn   int `json:"drawn"`
+	Decided int `json:"decided"` // draws with an answer, also one that settles nothing
+	Look    int `json:"look"`
+	// of the first draws, so many as Look says; those neither right nor wrong are unsettled
+	Right     int          `json:"right"`
 	Wrong     int          `json:"wrong"`
 	Rate      *float64     `json:"rate"`
 	Low       *float64     `json:"low"`
@@ -104,11 +105,13 @@ func ReportAudit(a *cleaner.Audit) AuditReport {
 	r.Drawn, r.Decided, r.Look, r.Right, r.Wrong = len(a.Draws), a.Decided, a.Look, a.Right, a.Wrong
 	r.Rate, r.Low, r.High = known(a.Rate), known(a.Low), known(a.High)
 	for _, of := range a.Classes {
-		r.Classes = append(r.Classes, ClassAudit{of.Class, of.Right + of.Wrong, of.Wrong, known(of.Rate), known(of.Low), known(of.High)})
+		r.Classes = append(r.Classes,
+			ClassAudit{of.Class, of.Right + of.Wrong, of.Wrong, known(of.Rate), known(of.Low), known(of.High)})
 	}
 	for i := range a.Lists {
 		if l := &a.Lists[i]; l == a.List(l.Promise) {
-			r.Lists = append(r.Lists, ListAudit{wording.Promise(l.Promise), l.Labels, len(l.Draws), l.Good, l.Wasted, l.Open, l.Forgiven, l.IsKept()})
+			r.Lists = append(r.Lists,
+				ListAudit{wording.Promise(l.Promise), l.Labels, len(l.Draws), l.Good, l.Wasted, l.Open, l.Forgiven, l.IsKept()})
 		}
 	}
 	return r

@@ -201,7 +201,9 @@ func (s *surveyor) title(v kv.NodeID) (string, error) {
 }
 
 // node reads a node, with its likeliest class by the classifier.
-func (s *surveyor) node(f weightedNode, predicted func(kv.NodeID) (kv.Class, float64, error)) (n picture.Node, err error) {
+func (s *surveyor) node(
+	f weightedNode, predicted func(kv.NodeID) (kv.Class, float64, error),
+) (n picture.Node, err error) {
 	read := func(column string) (value kv.Value) {
 		if err == nil {
 			value, err = s.value(f.node, column)

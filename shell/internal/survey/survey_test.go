@@ -40,9 +40,11 @@ func surveyed(t *testing.T, store *kv.Store, id string) *picture.Ego {
 func TestSuspects(t *testing.T) {
 	store := papers.Cleaned(t)
 	for id, want := range map[string]string{
-		"p4":  "It's a graph has the label Systems. Is it Theory? 3 of 3 neighbours: Theory; the classifier says Theory, 87.5% sure.",
-		"p1":  "On graphs has the label Theory. 3 of 4 neighbours: Theory; the classifier says Theory, 87.5% sure.",
-		"東":   "\u2068東京\u2069 has no label. Is it Neural Nets? 1 of 1 neighbour: Systems; the classifier says Neural Nets, 50.0% sure.",
+		"p4": "It's a graph has the label Systems. Is it Theory? 3 of 3 neighbours: Theory; the classifier says Theory, " +
+			"87.5% sure.",
+		"p1": "On graphs has the label Theory. 3 of 4 neighbours: Theory; the classifier says Theory, 87.5% sure.",
+		"東": "\u2068東京\u2069 has no label. Is it Neural Nets? 1 of 1 neighbour: Systems; the classifier says Neural " +
+			"Nets, 50.0% sure.",
 		"e 1": "Alone has the label Neural Nets. It has no neighbours; the classifier says Neural Nets, 75.0% sure.",
 	} {
 		if e := surveyed(t, store, id); e.Title+" "+e.Text != want {
@@ -110,7 +112,8 @@ func TestHub(t *testing.T) {
 	store := papers.Reopen(t, dir)
 	e := dossierOf(t, store, "hub", Columns{}).Ego
 	if e.Neighbors != picture.MostNeighbors || len(e.Nodes) > picture.Most || e.Votes[1] != 33333 {
-		t.Errorf("got %d neighbours, %d nodes and votes %v, want %d, and all neighbours counted", e.Neighbors, len(e.Nodes), e.Votes, picture.MostNeighbors)
+		t.Errorf("got %d neighbours, %d nodes and votes %v, want %d, and all neighbours counted", e.Neighbors, len(e.Nodes),
+			e.Votes, picture.MostNeighbors)
 	}
 	beside := dossierOf(t, store, "7", Columns{}).Ego
 	if len(beside.Nodes) > picture.Most || len(beside.Edges) > 1+followedEdges {
@@ -118,16 +121,18 @@ func TestHub(t *testing.T) {
 	}
 }
 
-// TestGuess has properties with fitting names: of another case, of numbers, and several for one use. What has a place of
-// its own is not among the properties.
+// TestGuess has properties with fitting names: of another case, of numbers, and several for one use. What has a place
+// of its own is not among the properties.
 func TestGuess(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	load := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: []kv.Column{
-		{Name: "Label_Text", Kind: kv.KindString}, {Name: "Subject", Kind: kv.KindString}, {Name: "abstract", Kind: kv.KindInt},
+		{Name: "Label_Text", Kind: kv.KindString}, {Name: "Subject", Kind: kv.KindString}, {Name: "abstract",
+			Kind: kv.KindInt},
 		{Name: "BODY", Kind: kv.KindString}, {Name: "page", Kind: kv.KindString},
 	}}))(t)
 	text := kv.ValueOf("words\x1b")
-	for id, values := range map[string][]kv.Value{"1": {text, text, kv.ValueOf(7), text, text}, "2": {{}, {}, {}, {}, {}}} {
+	for id, values := range map[string][]kv.Value{"1": {text, text, kv.ValueOf(7), text, text},
+		"2": {{}, {}, {}, {}, {}}} {
 		must.Do(t, load.AddNode(kv.Node{ID: id, Label: "B", Values: values}))
 	}
 	must.Get(load.Commit(t.Context(), nil))(t)
@@ -145,7 +150,8 @@ func TestGuess(t *testing.T) {
 	if one.Title != shown || one.Text != shown || two.Title != "2" || two.Text != "" {
 		t.Errorf("got %q and %q, and %q and %q", one.Title, one.Text, two.Title, two.Text)
 	}
-	if want := []Property{{"Subject", shown}, {"abstract", "7"}, {"page", shown}}; !slices.Equal(one.Properties, want) || two.Properties != nil {
+	if want := []Property{{"Subject", shown}, {"abstract", "7"}, {"page", shown}}; !slices.Equal(one.Properties, want) ||
+		two.Properties != nil {
 		t.Errorf("got %v and %v, want %v and none", one.Properties, two.Properties, want)
 	}
 	if one.Color("B") != 0 || one.Color("") != picture.None {
@@ -188,8 +194,10 @@ func TestReplies(t *testing.T) {
 func TestMatchClass(t *testing.T) {
 	classes := []string{"Theory", "Theory of Nets", "Neural Nets", "ÉTUDES", "ab", "aB", "ABC"}
 	for text, want := range map[string]string{
-		"Theory": "Theory", "THEORY": "Theory", "ne": "Neural Nets", "of": "Theory of Nets", "é": "ÉTUDES", "ab": "ab", "abc": "ABC",
-		"theo": "2 classes match 'theo': Theory, Theory of Nets", "AB": "2 classes match 'AB': ab, aB", "z": "no class is named 'z'",
+		"Theory": "Theory", "THEORY": "Theory", "ne": "Neural Nets", "of": "Theory of Nets", "é": "ÉTUDES", "ab": "ab",
+		"abc":  "ABC",
+		"theo": "2 classes match 'theo': Theory, Theory of Nets", "AB": "2 classes match 'AB': ab, aB",
+		"z": "no class is named 'z'",
 	} {
 		got, err := MatchClass(classes, text)
 		if err != nil {

@@ -37,7 +37,8 @@ func TestForeignHost(t *testing.T) {
 	browser := c.browser()
 	_, port, err := net.SplitHostPort(c.server.listener.Addr().String())
 	must.Do(t, err)
-	for _, host := range []string{"evil.example", "evil.example:" + port, "127.0.0.1", "localhost", "127.0.0.1:1", "127.0.0.1.evil.example:" + port, "[::1]", "0.0.0.0:" + port} {
+	for _, host := range []string{"evil.example", "evil.example:" + port, "127.0.0.1", "localhost", "127.0.0.1:1",
+		"127.0.0.1.evil.example:" + port, "[::1]", "0.0.0.0:" + port} {
 		for _, path := range paths() {
 			for _, from := range []*client{c, browser} {
 				status, text, _ := from.do(path[0], path[1], "", "", func(r *http.Request) { r.Host = host })
@@ -56,7 +57,8 @@ func TestForeignHost(t *testing.T) {
 		t.Errorf("without a host: got %q, %v", answer[:n], err)
 	}
 	for _, host := range []string{"localhost:" + port, "[::1]:" + port, "127.0.0.1:" + port} {
-		if status, text, _ := c.do("GET", "/progress", "", "", func(r *http.Request) { r.Host = host }); status != http.StatusOK {
+		if status, text, _ := c.do("GET", "/progress", "", "",
+			func(r *http.Request) { r.Host = host }); status != http.StatusOK {
 			t.Errorf("the host %s: got %d, %s", host, status, text)
 		}
 	}
@@ -145,7 +147,8 @@ func TestForeignPage(t *testing.T) {
 	origin := browser.server.Origin()
 	fields := url.Values{"id": {"p4"}, "decision": {"accept"}}
 	for _, header := range []http.Header{
-		{}, {"Sec-Fetch-Site": {"cross-site"}}, {"Sec-Fetch-Site": {"same-site"}}, {"Sec-Fetch-Site": {"none"}}, {"Origin": {"http://evil.example"}},
+		{}, {"Sec-Fetch-Site": {"cross-site"}}, {"Sec-Fetch-Site": {"same-site"}}, {"Sec-Fetch-Site": {"none"}},
+		{"Origin": {"http://evil.example"}},
 		{"Origin": {"null"}}, {"Origin": {"http://127.0.0.1:1"}}, {"Origin": {"https" + strings.TrimPrefix(origin, "http")}},
 		{"Sec-Fetch-Site": {"same-site"}, "Origin": {origin}}, {"Sec-Fetch-Site": {"cross-site"}, "Origin": {origin}},
 	} {
@@ -154,7 +157,8 @@ func TestForeignPage(t *testing.T) {
 				continue
 			}
 			browser.header = header.Clone()
-			if status, text, _ := browser.form(path[1], fields); status != http.StatusForbidden || !strings.Contains(text, "from elsewhere") {
+			if status, text, _ := browser.form(path[1], fields); status != http.StatusForbidden ||
+				!strings.Contains(text, "from elsewhere") {
 				t.Errorf("%s with %v: got %d, %s", path[1], header, status, text)
 			}
 		}
@@ -162,7 +166,8 @@ func TestForeignPage(t *testing.T) {
 	if got := ask(t, store, "history"); len(got) != 0 {
 		t.Fatalf("got %v, want nothing decided", got)
 	}
-	for _, header := range []http.Header{{"Sec-Fetch-Site": {"same-origin"}}, {"Origin": {origin}}, {"Sec-Fetch-Site": {"same-origin"}, "Origin": {"null"}}} {
+	for _, header := range []http.Header{{"Sec-Fetch-Site": {"same-origin"}}, {"Origin": {origin}},
+		{"Sec-Fetch-Site": {"same-origin"}, "Origin": {"null"}}} {
 		browser.header = header
 		fields.Set("seen", show[*card](browser, (*Server).node, "id", "p4").Seen)
 		if status, text, _ := browser.form("/decide", fields); status != http.StatusSeeOther {
@@ -189,7 +194,8 @@ func TestGetChangesNothing(t *testing.T) {
 				if slices.Contains(paths(), [2]string{method, path[1]}) {
 					continue
 				}
-				if status, _, _ := c.do(method, path[1]+query, "", "", nil); status != http.StatusMethodNotAllowed && status != http.StatusNotFound {
+				if status, _, _ := c.do(method, path[1]+query, "", "", nil); status != http.StatusMethodNotAllowed &&
+					status != http.StatusNotFound {
 					t.Errorf("%s %s: got %d", method, path[1], status)
 				}
 			}
@@ -227,17 +233,20 @@ func content(t *testing.T, store *kv.Store) string {
 func TestHeaders(t *testing.T) {
 	c := serve(t, papers.Cleaned(t), nil)
 	browser := c.browser()
-	for _, path := range []string{"/", "/review", "/ask?statement=suspects", "/ask?statement=x", "/audit", "/page.js", "/page.css", "/no/such"} {
+	for _, path := range []string{"/", "/review", "/ask?statement=suspects", "/ask?statement=x", "/audit", "/page.js",
+		"/page.css", "/no/such"} {
 		for _, from := range []*client{c, browser} {
 			_, _, header := from.do("GET", path, "", "", nil)
 			for name, want := range map[string]string{
-				"Content-Security-Policy": "default-src 'none'", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer",
+				"Content-Security-Policy": "default-src 'none'", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
+				"Referrer-Policy": "no-referrer",
 			} {
 				if !strings.Contains(header.Get(name), want) {
 					t.Errorf("%s: got %s %q, want %q", path, name, header.Get(name), want)
 				}
 			}
-			if policy := header.Get("Content-Security-Policy"); strings.Contains(policy, "unsafe") || strings.Contains(policy, "*") {
+			if policy := header.Get("Content-Security-Policy"); strings.Contains(policy, "unsafe") ||
+				strings.Contains(policy, "*") {
 				t.Errorf("%s: got the policy %s", path, policy)
 			}
 			for name := range header {
@@ -259,7 +268,8 @@ func TestHostileText(t *testing.T) {
 	)
 	dir := filepath.Join(t.TempDir(), "store")
 	load := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: []kv.Column{
-		{Name: "title", Kind: kv.KindString}, {Name: "link", Kind: kv.KindString}, {Name: "<b>name", Kind: kv.KindString}, {Name: "text", Kind: kv.KindString},
+		{Name: "title", Kind: kv.KindString}, {Name: "link", Kind: kv.KindString}, {Name: "<b>name",
+			Kind: kv.KindString}, {Name: "text", Kind: kv.KindString},
 	}}))(t)
 	for _, id := range []string{markup, "b", "../../etc", "?id=x&y#z"} {
 		values := []kv.Value{kv.ValueOf(markup + escape), kv.ValueOf(link), kv.ValueOf(escape), kv.ValueOf(markup + escape)}
@@ -280,12 +290,15 @@ func TestHostileText(t *testing.T) {
 	}
 	statement := func(text string) string { return "/ask?" + valuesOf([]string{"statement", text}).Encode() }
 	for _, path := range []string{
-		"/node?id=" + url.QueryEscape(markup), "/node?id=" + url.QueryEscape("?id=x&y#z"), "/node?id=" + url.QueryEscape(markup+"x"),
-		"/review?where=" + url.QueryEscape(markup), statement("nodes return id, title, text, link, \"<b>name\""), statement(markup), statement("history"),
+		"/node?id=" + url.QueryEscape(markup), "/node?id=" + url.QueryEscape("?id=x&y#z"), "/node?id=" +
+			url.QueryEscape(markup+"x"),
+		"/review?where=" + url.QueryEscape(markup), statement("nodes return id, title, text, link, \"<b>name\""),
+		statement(markup), statement("history"),
 		statement("explain '" + markup + "'"),
 	} {
 		_, text := browser.get(path)
-		for _, bad := range []string{"<script>alert", "<img", "<svg onload", "onerror=alert(2)>\n", `href="javascript`, "\x1b", "\u202e", "ZgotmplZ", "<b>name"} {
+		for _, bad := range []string{"<script>alert", "<img", "<svg onload", "onerror=alert(2)>\n", `href="javascript`,
+			"\x1b", "\u202e", "ZgotmplZ", "<b>name"} {
 			if strings.Contains(text, bad) {
 				t.Errorf("%s: has %q", path, bad)
 			}
@@ -311,7 +324,10 @@ func TestLargeBodies(t *testing.T) {
 			t.Errorf("%s: got %d, %.200s", path[1], status, text)
 		}
 	}
-	if status, _, _ := c.do("GET", "/review", "", "", func(r *http.Request) { r.Header.Set("X", strings.Repeat("x", 2*maxHeader)) }); status != http.StatusRequestHeaderFieldsTooLarge {
+	if status, _, _ := c.do("GET", "/review", "", "",
+		func(r *http.Request) {
+			r.Header.Set("X", strings.Repeat("x", 2*maxHeader))
+		}); status != http.StatusRequestHeaderFieldsTooLarge {
 		t.Errorf("a large header: got %d", status)
 	}
 	if got := ask(t, store, "history"); len(got) != 0 {

@@ -38,7 +38,8 @@ func TestAudit(t *testing.T) {
 		t.Helper()
 		_, text := c.get("/audit")
 		_, text, _ = strings.Cut(text, `<div class="state"`)
-		for _, bad := range []string{"Suggested", "score ", "<svg role", "suspects left", "node?id=", "kept", "<kbd>y</kbd>"} {
+		for _, bad := range []string{"Suggested", "score ", "<svg role", "suspects left", "node?id=", "kept",
+			"<kbd>y</kbd>"} {
 			if strings.Contains(text, bad) {
 				t.Errorf("the page tells of %s: %s", bad, text)
 			}

@@ -119,7 +119,8 @@ func Serve(ctx context.Context, address string, opt Options) (*Server, error) {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(ctx)
-	s := &Server{Options: opt, ctx: ctx, began: time.Now(), listener: listener, stop: stop, hosts: hostsOf(listener.Addr())}
+	s := &Server{Options: opt, ctx: ctx, began: time.Now(), listener: listener, stop: stop,
+		hosts: hostsOf(listener.Addr())}
 	s.ReadOnly = s.ReadOnly || opt.Store.ReadOnly()
 	s.Query.Rescores = !s.KeepScores
 	s.Query.Who = cmp.Or(s.Query.Who, query.UserName())

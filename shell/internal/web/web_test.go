@@ -42,7 +42,8 @@ type client struct {
 // serve serves the page of a store.
 func serve(t *testing.T, store *kv.Store, change func(*Options)) *client {
 	t.Helper()
-	opt := Options{Store: store, Name: "papers", Query: query.Options{Who: "ann", Workers: 2}, Columns: survey.Columns{Title: "title"}}
+	opt := Options{Store: store, Name: "papers", Query: query.Options{Who: "ann", Workers: 2},
+		Columns: survey.Columns{Title: "title"}}
 	if change != nil {
 		change(&opt)
 	}
@@ -78,7 +79,9 @@ func (c *client) browser() *client {
 }
 
 // do does a request.
-func (c *client) do(method, path, kind, body string, change func(*http.Request)) (status int, text string, header http.Header) {
+func (c *client) do(
+	method, path, kind, body string, change func(*http.Request),
+) (status int, text string, header http.Header) {
 	c.Helper()
 	r, err := http.NewRequestWithContext(c.Context(), method, c.base+path, strings.NewReader(body))
 	if err != nil {
@@ -209,15 +212,18 @@ func TestQueue(t *testing.T) {
 		}
 		return got
 	}
-	if first := shown("s3"); first.Suggestion != "Theory" || first.Title == "s3" || !slices.Contains(first.Numbered, "Neural Nets") {
+	if first := shown("s3"); first.Suggestion != "Theory" || first.Title == "s3" ||
+		!slices.Contains(first.Numbered, "Neural Nets") {
 		t.Errorf("the first suspect: got %+v", first)
 	}
 	old := shown("s3").Seen
-	if got := c.send("/decide", "id", "s3", "decision", "accept", "seen", old, "where", "score > 0.9"); got != "review?where=score+%3E+0.9" {
+	if got := c.send("/decide", "id", "s3", "decision", "accept", "seen", old, "where",
+		"score > 0.9"); got != "review?where=score+%3E+0.9" {
 		t.Errorf("accept leads to %s", got)
 	}
 	status, text, _ := c.form("/decide", valuesOf([]string{"id", "s3", "decision", "reject", "seen", old}))
-	if status != http.StatusConflict || !strings.Contains(text, "Not saved: s3 has changed since this card was shown.") || !strings.Contains(text, "<dt>Label now</dt>") {
+	if status != http.StatusConflict || !strings.Contains(text, "Not saved: s3 has changed since this card was shown.") ||
+		!strings.Contains(text, "<dt>Label now</dt>") {
 		t.Errorf("a decision about an old card: got %d, %s", status, text)
 	}
 	shown("p4")
@@ -296,7 +302,8 @@ func TestTwoPeople(t *testing.T) {
 	bob := serve(t, store, func(o *Options) { o.Query.Who, o.Where = "bob", "decided_by is not null" }).browser()
 	seenByBoth := show[*card](ann, (*Server).node, "id", "p4").Seen
 	ann.decide("p4", "decision", "accept")
-	if status, _, _ := bob.form("/decide", valuesOf([]string{"id", "p4", "decision", "reject", "seen", seenByBoth})); status != 409 {
+	if status, _, _ := bob.form("/decide",
+		valuesOf([]string{"id", "p4", "decision", "reject", "seen", seenByBoth})); status != 409 {
 		t.Fatalf("bob, of an old card: got %d", status)
 	}
 	if got := show[*card](bob, (*Server).review); got.ID != "p4" || got.Before != "Systems" {
@@ -307,7 +314,8 @@ func TestTwoPeople(t *testing.T) {
 		t.Errorf("bob has the last word, and sees %s again", got.ID)
 	}
 	_, text := ann.get("/review?where=disputed")
-	if !strings.Contains(text, "People disagree about this label:</b> <bdi>ann says Theory</bdi>, <bdi>bob says Neural Nets</bdi>.") {
+	if !strings.Contains(text,
+		"People disagree about this label:</b> <bdi>ann says Theory</bdi>, <bdi>bob says Neural Nets</bdi>.") {
 		t.Errorf("the queue of disputed nodes: got %s", text)
 	}
 	// Ann's undo would take back what bob answered to.
@@ -367,7 +375,8 @@ func TestMany(t *testing.T) {
 	}
 	// Nodes that are selected by hand may be decided already.
 	statement := regexp.MustCompile(`name="statement" value="([^"]*all where[^"]*)"`)
-	_, text, _ := c.form("/many", valuesOf([]string{"ids", "p4", "ids", "s1", "decision", "relabel", "label", "theory", "why", "it's one"}))
+	_, text, _ := c.form("/many",
+		valuesOf([]string{"ids", "p4", "ids", "s1", "decision", "relabel", "label", "theory", "why", "it's one"}))
 	quoted := statement.FindStringSubmatch(text)
 	if !strings.Contains(text, "Relabel 2 nodes as &#39;Theory&#39;?") || quoted == nil {
 		t.Fatalf("got %s", text)
@@ -381,7 +390,8 @@ func TestMany(t *testing.T) {
 	if got := ask(t, store, "nodes where label = 'Systems' return id"); !slices.Equal(got, []string{"p4", "s1", "s2"}) {
 		t.Errorf("after undo: got %v", got)
 	}
-	if status, text, _ := c.form("/many", valuesOf([]string{"decision", "reject"})); status != 400 || !strings.Contains(text, "No node is selected") {
+	if status, text, _ := c.form("/many", valuesOf([]string{"decision", "reject"})); status != 400 ||
+		!strings.Contains(text, "No node is selected") {
 		t.Errorf("no node: got %d, %s", status, text)
 	}
 }
@@ -410,9 +420,11 @@ func TestAsk(t *testing.T) {
 		status int
 		has    string
 	}{
-		"": {200, "Statements"}, "count nodes group by label": {200, `<th scope="col">count</th>`}, "explain 1": {200, "<pre"}, "stats": {200, "<pre"},
+		"": {200, "Statements"}, "count nodes group by label": {200, `<th scope="col">count</th>`}, "explain 1": {200,
+			"<pre"}, "stats": {200, "<pre"},
 		"history": {200, "No rows."}, "count nodes": {200, "1000"}, "undo": {200, "This statement changes the store."},
-		"suspects where scor > 1": {400, `1:16: no property is named &#34;scor&#34;`}, "nodes where": {400, `value="nodes where"`},
+		"suspects where scor > 1": {400, `1:16: no property is named &#34;scor&#34;`}, "nodes where": {400,
+			`value="nodes where"`},
 		"explain 'nobody'": {400, "has no node"},
 	} {
 		status, text := c.get("/ask?" + valuesOf([]string{"statement", statement}).Encode())
@@ -435,7 +447,8 @@ func TestPrograms(t *testing.T) {
 		want   string
 	}{
 		{question{Statement: "nodes where id = $1 return id, year", Args: []any{"p4"}}, 200, "[\n{\"id\":\"p4\",\"year\":"},
-		{question{Statement: "nodes where year > $1 and year < $2 limit 1 return id", Args: []any{2000, 3000.5}}, 200, "[\n{\"id\":"},
+		{question{Statement: "nodes where year > $1 and year < $2 limit 1 return id", Args: []any{2000, 3000.5}}, 200,
+			"[\n{\"id\":"},
 		{question{Statement: "suspects where scor > 1"}, 400, `"column":16`},
 		{question{Statement: "accept $1 if label = 'Theory'", Args: []any{"p4"}}, 409, "p4"},
 		{question{Statement: "accept where id = 'p4'"}, 409, "Accept the suggested labels of 1 node?"},
@@ -446,7 +459,8 @@ func TestPrograms(t *testing.T) {
 		{question{Statement: strings.Repeat("x", maxBody)}, 413, "too large"},
 	} {
 		status, text := c.post(test.question)
-		if status != test.status || !strings.Contains(text, test.want) || status != 200 && !strings.HasPrefix(text, `{"error":`) {
+		if status != test.status || !strings.Contains(text, test.want) || status != 200 &&
+			!strings.HasPrefix(text, `{"error":`) {
 			t.Errorf("%.80v: got %d, %s, want %d, %q", test.question, status, text, test.status, test.want)
 		}
 	}
@@ -454,7 +468,8 @@ func TestPrograms(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	for body, want := range map[string]string{"": "EOF", "[]": "array", `{"statement":"stats","colour":1}`: "colour"} {
-		if status, text, _ := c.do("POST", "/ask", "application/json", body, nil); status != 400 || !strings.Contains(text, want) {
+		if status, text, _ := c.do("POST", "/ask", "application/json", body, nil); status != 400 ||
+			!strings.Contains(text, want) {
 			t.Errorf("%s: got %d, %s", body, status, text)
 		}
 	}
@@ -477,7 +492,8 @@ func TestTurns(t *testing.T) {
 	undone := make(chan bool, 2*replies)
 	for i := range replies {
 		go func() {
-			status, text, _ := c.form("/decide", valuesOf([]string{"id", strconv.Itoa(i), "decision", "unsure", "seen", seen[i]}))
+			status, text, _ := c.form("/decide",
+				valuesOf([]string{"id", strconv.Itoa(i), "decision", "unsure", "seen", seen[i]}))
 			if status != http.StatusSeeOther {
 				t.Errorf("%d: got %d, %s", i, status, text)
 			}
@@ -541,7 +557,8 @@ func TestProgress(t *testing.T) {
 	c.decide("p4", "decision", "reject")
 	c.decide("p5", "decision", "unsure")
 	exec(t, store, "bob", "accept p4")
-	page(`<b id="reviewed">3</b> of 3 reviewed`, `<b>1</b> <a href="review?where=disputed">disputed</a>`, `<b>1</b> <a href="ask?statement=nodes`)
+	page(`<b id="reviewed">3</b> of 3 reviewed`, `<b>1</b> <a href="review?where=disputed">disputed</a>`,
+		`<b>1</b> <a href="ask?statement=nodes`)
 	c.server.progress.last.Store(nil)
 	if _, text := c.get("/review"); !strings.Contains(text, "Counting …") {
 		t.Errorf("where counting takes long, a page waits for it: %s", text)
@@ -554,7 +571,9 @@ func TestReadOnly(t *testing.T) {
 	c := serve(t, papers.Cleaned(t), func(o *Options) { o.ReadOnly = true })
 	b := c.browser()
 	for _, path := range []string{"/decide", "/many"} {
-		if status, text, _ := b.form(path, valuesOf([]string{"decision", "reject", "id", "p4", "ids", "p4"})); status != 403 || !strings.Contains(text, "read only") {
+		if status, text, _ := b.form(path,
+			valuesOf([]string{"decision", "reject", "id", "p4", "ids", "p4"})); status != 403 ||
+			!strings.Contains(text, "read only") {
 			t.Errorf("%s: got %d, %s", path, status, text)
 		}
 	}
@@ -604,7 +623,8 @@ func TestHosts(t *testing.T) {
 func TestListen(t *testing.T) {
 	store := papers.Loaded(t)
 	for address, ok := range map[string]bool{
-		"127.0.0.1:0": true, "localhost:0": true, "127.0.0.2:0": true, "0.0.0.0:0": false, ":0": false, "example.org:80": false, "10.0.0.1:0": false, "127.0.0.1": false,
+		"127.0.0.1:0": true, "localhost:0": true, "127.0.0.2:0": true, "0.0.0.0:0": false, ":0": false,
+		"example.org:80": false, "10.0.0.1:0": false, "127.0.0.1": false,
 		"127.0.0.1:x": false, "127.0.0.1:70000": false, "": false, "[::]:0": false,
 	} {
 		server, err := Serve(t.Context(), address, Options{Store: store})

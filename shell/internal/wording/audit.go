@@ -22,10 +22,11 @@ func HowMany(a *cleaner.Audit) string {
 		return "how many labels are wrong is not known yet: " + Audit(a, "")[0]
 	}
 	if math.IsNaN(a.Rate) {
-		return fmt.Sprintf("%s to %s of %d labels were wrong (90%%), by %d draws; the scores do not follow them: %d answers name "+
-			"a label, and half must", Percent(a.Low), Percent(a.High), a.Labels, a.Look, a.Right+a.Wrong)
+		return fmt.Sprintf("%s to %s of %d labels were wrong (90%%), by %d draws; the scores do not follow them: %d "+
+			"answers name a label, and half must", Percent(a.Low), Percent(a.High), a.Labels, a.Look, a.Right+a.Wrong)
 	}
-	line := fmt.Sprintf("%s of %d labels were wrong (90%%: %s to %s), by %d draws", Percent(a.Rate), a.Labels, Percent(a.Low),
+	line := fmt.Sprintf("%s of %d labels were wrong (90%%: %s to %s), by %d draws", Percent(a.Rate), a.Labels,
+		Percent(a.Low),
 		Percent(a.High), a.Look)
 	if a.Found > 0 {
 		line += fmt.Sprintf("; %d found, about %.0f left", a.Found, a.Left())
@@ -98,13 +99,15 @@ func Promise(p cleaner.Promise) string {
 // returns nil and what there is to do. The audit is nil before the first draw.
 func List(a *cleaner.Audit, p cleaner.Promise) (told string, kept *cleaner.AuditList) {
 	if a == nil {
-		return Promise(p) + ": nothing is drawn yet; audit draw 50 draws labels to look at, of which the first 25 must be decided", nil
+		return Promise(p) + ": nothing is drawn yet; audit draw 50 draws labels to look at, of which the first 25 must be " +
+			"decided", nil
 	}
 	l := a.List(p)
 	draw := fmt.Sprintf("audit draw for %s draws %d labels of", Promise(p), a.ListDraws(p))
 	switch {
 	case a.Look == 0:
-		return fmt.Sprintf("%s: %d of the first %d draws of the audit are decided, and all must be", Promise(p), a.Decided, a.NextLook), nil
+		return fmt.Sprintf("%s: %d of the first %d draws of the audit are decided, and all must be", Promise(p), a.Decided,
+			a.NextLook), nil
 	case l == nil:
 		return fmt.Sprintf("%s: nothing is drawn for it yet; %s a list to look at", Promise(p), draw), nil
 	case l.HasFailed():
@@ -133,14 +136,16 @@ func standing(l *cleaner.AuditList) string {
 		return fmt.Sprintf("%s: %s: %d of %s decided, %d of them not known to be %s; %d would be too many",
 			Promise(l.Promise), list, draws-l.Open, Count(int64(draws), "draw", "draws"), l.Wasted, good, l.Forgiven+1)
 	}
-	return fmt.Sprintf("%s: at most %s%% of these labels are %s, with %s%% confidence, by %s, %d %s", list, share, wasted, level,
+	return fmt.Sprintf("%s: at most %s%% of these labels are %s, with %s%% confidence, by %s, %d %s", list, share,
+		wasted, level,
 		Count(int64(draws), "draw", "draws"), l.Good, good)
 }
 
 // AdviseList adds to an error of drawing a list what to do about it.
 func AdviseList(err error) error {
 	if errors.Is(err, kv.ErrNotFound) {
-		return errors.New("audit: nothing is drawn yet; draw 50 labels without for, and decide the first 25 of them, as lists are chosen after the first look")
+		return errors.New("audit: nothing is drawn yet; draw 50 labels without for, and decide the first 25 of them, as " +
+			"lists are chosen after the first look")
 	}
 	return err
 }

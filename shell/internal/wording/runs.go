@@ -26,7 +26,8 @@ var decidedWords = map[decide.Kind]string{
 }
 
 // WayToPredict says what to do about nodes without predictions.
-const WayToPredict = "run predict, which trains a classifier and predicts all nodes, or import --predictions of all nodes"
+const WayToPredict = "run predict, which trains a classifier and predicts all nodes, or import --predictions of all " +
+	"nodes"
 
 // Advise adds to an error of the cleaner what to do about it: where too few nodes are labelled to learn from, where
 // nodes have no predictions, and where closed walks are too many to count.
@@ -52,8 +53,10 @@ func Elsewhere(run *cleaner.Run) string {
 	if whole == nil {
 		return ""
 	}
-	return fmt.Sprintf("run %d was made elsewhere, of %s, %s and %s; %s and %s of them are here", run.ID, Nodes(whole.Nodes),
-		Count(whole.Edges, "edge", "edges"), Count(whole.Suspects, "suspect", "suspects"), Nodes(run.Nodes), Count(run.Suspects, "suspect", "suspects"))
+	return fmt.Sprintf("run %d was made elsewhere, of %s, %s and %s; %s and %s of them are here", run.ID,
+		Nodes(whole.Nodes),
+		Count(whole.Edges, "edge", "edges"), Count(whole.Suspects, "suspect", "suspects"), Nodes(run.Nodes),
+		Count(run.Suspects, "suspect", "suspects"))
 }
 
 // Suspects counts the suspects of a run, and those of them that all evidence contradicts.

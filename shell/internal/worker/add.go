@@ -45,7 +45,8 @@ func newAdd(b base) (step, error) {
 	case modeStrength, modeDiagonal:
 		s.width = 1
 	default:
-		return nil, fmt.Errorf("%w: mode %q, want %s, %s, %s or %s", errFrame, b.Mode, modeStrength, modeFirst, modeHop, modeDiagonal)
+		return nil, fmt.Errorf("%w: mode %q, want %s, %s, %s or %s", errFrame, b.Mode, modeStrength, modeFirst, modeHop,
+			modeDiagonal)
 	}
 	return s, nil
 }
@@ -108,7 +109,8 @@ func (s *addStep) first() error {
 	if err := s.members(); err != nil {
 		return err
 	}
-	piece := &cleaner.Piece{Census: s.census, Labels: c.labels, Splits: c.splits, Predictions: c.predictions, Votes: s.votes}
+	piece := &cleaner.Piece{Census: s.census, Labels: c.labels, Splits: c.splits, Predictions: c.predictions,
+		Votes: s.votes}
 	piece.Prepare()
 	s.tested = resize(s.tested, int(c.count)*s.testedLabels())
 	piece.Tested(s.tested)

@@ -49,7 +49,8 @@ func (e *arcEncoder) frame(row, column uint32, arcs *arcList, memory []byte) Fra
 	for i := range arcs.rows {
 		e.lists.Append(arcs.columns[arcs.offsets[i]:arcs.offsets[i+1]])
 	}
-	return Frame{Kind: KindArcs, Row: row, Column: column, First: first, Count: last - first + 1, Payload: e.lists.AppendTo(memory)}
+	return Frame{Kind: KindArcs, Row: row, Column: column, First: first, Count: last - first + 1,
+		Payload: e.lists.AppendTo(memory)}
 }
 
 // read decodes a frame of arcs of a block with so many columns.

@@ -44,7 +44,8 @@ func (s *arcsStep) take(f *Frame) error {
 	for i := range int(f.Count) {
 		key := binary.LittleEndian.Uint64(f.Payload[8*i:])
 		if row, column := uint32(key>>32), uint32(key); row >= rows || column >= s.columns || s.some && key < s.key {
-			return fmt.Errorf("%w: edge %d of a frame, from row %d to %d of block %d: want them ascending", errFrame, i, row, column, s.block)
+			return fmt.Errorf("%w: edge %d of a frame, from row %d to %d of block %d: want them ascending", errFrame, i, row,
+				column, s.block)
 		}
 		if s.some && key == s.key {
 			continue
@@ -63,7 +64,8 @@ const mostRun = 1 << 20
 // add adds an edge to the list. A frame has whole rows of one chunk.
 func (s *arcsStep) add(key uint64) error {
 	row := uint32(key >> 32)
-	if n := len(s.list.rows); n > 0 && s.list.rows[n-1] != row && (len(s.list.columns) >= mostRun || s.list.rows[0]/s.Chunk != row/s.Chunk) {
+	if n := len(s.list.rows); n > 0 && s.list.rows[n-1] != row &&
+		(len(s.list.columns) >= mostRun || s.list.rows[0]/s.Chunk != row/s.Chunk) {
 		if err := s.flush(); err != nil {
 			return err
 		}

@@ -35,7 +35,8 @@ func censusBytes(nodes int64, drawn, lacks bool) int64 {
 // fits returns an error if the nodes take more than the memory.
 func (b *base) fits(lacks bool) error {
 	if need := censusBytes(int64(b.nodes()), b.Drawn, lacks); need > b.Memory {
-		return fmt.Errorf("the labels of %d nodes take %d bytes, more than the memory of %d: this one task needs more", b.nodes(), need, b.Memory)
+		return fmt.Errorf("the labels of %d nodes take %d bytes, more than the memory of %d: this one task needs more",
+			b.nodes(), need, b.Memory)
 	}
 	return nil
 }
@@ -50,7 +51,8 @@ func newCensus(b base) (step, error) {
 	nodes := int(b.nodes())
 	return &censusStep{
 		// Slices that grow would be there twice.
-		base: b, labels: make([]kv.Class, 0, nodes), splits: make([]cleaner.Split, 0, nodes), unpredicted: bitset.New[kv.NodeID](nodes),
+		base: b, labels: make([]kv.Class, 0, nodes), splits: make([]cleaner.Split, 0,
+			nodes), unpredicted: bitset.New[kv.NodeID](nodes),
 	}, nil
 }
 
@@ -88,8 +90,10 @@ func (s *censusStep) takeVerdicts(f *Frame) error {
 		return err
 	}
 	for _, v := range all {
-		if uint64(v.Node) >= s.nodes() || v.Before < 0 || int(v.Before) >= s.Classes || v.Now < kv.NoClass || int(v.Now) >= s.Classes {
-			return fmt.Errorf("%w: verdict on the node at position %d, from class %d to %d: want positions below %d and classes below %d", errFrame, v.Node,
+		if uint64(v.Node) >= s.nodes() || v.Before < 0 || int(v.Before) >= s.Classes || v.Now < kv.NoClass ||
+			int(v.Now) >= s.Classes {
+			return fmt.Errorf("%w: verdict on the node at position %d, from class %d to %d: want positions below %d and "+
+				"classes below %d", errFrame, v.Node,
 				v.Before, v.Now, s.nodes(), s.Classes)
 		}
 	}
@@ -102,7 +106,8 @@ const positionRows = 1 << 20
 
 func (s *censusStep) end() error {
 	if uint64(len(s.labels)) != s.nodes() || uint64(len(s.splits)) != s.nodes() {
-		return fmt.Errorf("%w: labels of %d nodes and splits of %d, want those of %d", errFrame, len(s.labels), len(s.splits), s.nodes())
+		return fmt.Errorf("%w: labels of %d nodes and splits of %d, want those of %d", errFrame, len(s.labels),
+			len(s.splits), s.nodes())
 	}
 	if err := s.fits(s.unpredicted.Len() > 0); err != nil {
 		return err

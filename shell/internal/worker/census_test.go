@@ -14,7 +14,8 @@ func TestCensusKeepsToItsMemory(t *testing.T) {
 	const nodes, rows = 1 << 22, 1 << 16
 	for _, test := range []struct{ drawn, lacks bool }{{false, false}, {true, false}, {false, true}, {true, true}} {
 		drawn := test.drawn
-		job := Job{Chunk: rows, Ranges: []uint64{0, nodes}, Classes: 2, Hops: 1, Names: []string{"a", "b"}, Seed: 1, Drawn: drawn}
+		job := Job{Chunk: rows, Ranges: []uint64{0, nodes}, Classes: 2, Hops: 1, Names: []string{"a", "b"}, Seed: 1,
+			Drawn: drawn}
 		labels, splits := make([]int32, rows), make([]uint8, rows)
 		for i := range rows {
 			labels[i] = int32(i % 2)

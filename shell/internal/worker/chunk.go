@@ -71,7 +71,8 @@ func (c *chunk) place(f *Frame, width int) error {
 		return fmt.Errorf("%w: %s in the group of range %d from row %d on", errFrame, f.Place(), c.row, c.first)
 	}
 	if f.Kind != KindSums && f.Kind != KindMembers && (f.First != c.first || f.Count != c.count) {
-		return fmt.Errorf("%w: %s: %d rows, want all %d of the chunk from row %d on", errFrame, f.Place(), f.Count, c.count, c.first)
+		return fmt.Errorf("%w: %s: %d rows, want all %d of the chunk from row %d on", errFrame, f.Place(), f.Count,
+			c.count, c.first)
 	}
 	return nil
 }
@@ -127,7 +128,8 @@ const rowBytes = 8 + 4 + 4
 // begin makes all rows of the chunk zero. Those of a small chunk fit beside the memory of the job.
 func (c *chunk) begin(rows *denseRows, width int) error {
 	if need := rowBytes * int64(c.count) * int64(width); need > max(c.job.Memory, mostPayload) {
-		return fmt.Errorf("the chunk of range %d from row %d on has %d rows of %d columns, which take %d bytes, more than the memory of %d: use smaller chunks or more memory",
+		return fmt.Errorf("the chunk of range %d from row %d on has %d rows of %d columns, which take %d bytes, more than "+
+			"the memory of %d: use smaller chunks or more memory",
 			c.row, c.first, c.count, width, need, c.job.Memory)
 	}
 	rows.width, rows.values = width, resize(rows.values, int(c.count)*width)

@@ -92,7 +92,8 @@ func (s *fitStep) input() (in cleaner.FitInput, err error) {
 	for _, at := range places {
 		c := s.chunks[at]
 		if len(c.rows) == 0 || len(c.labels) != len(c.rows) {
-			return in, fmt.Errorf("%w: range %d from row %d on: %d members of the sample, %d labels", errFrame, at[0], at[1], len(c.rows), len(c.labels))
+			return in, fmt.Errorf("%w: range %d from row %d on: %d members of the sample, %d labels", errFrame, at[0], at[1],
+				len(c.rows), len(c.labels))
 		}
 		for i, row := range c.rows {
 			m := cleaner.Member{Node: kv.NodeID(s.Ranges[at[0]] + uint64(row)), Label: c.labels[i], Truth: kv.NoClass}
@@ -103,7 +104,8 @@ func (s *fitStep) input() (in cleaner.FitInput, err error) {
 			for k := range s.Classes {
 				for feature, values := range c.values {
 					if values == nil {
-						return in, fmt.Errorf("%w: range %d from row %d on: feature %d of the sample is missing", errFrame, at[0], at[1], feature)
+						return in, fmt.Errorf("%w: range %d from row %d on: feature %d of the sample is missing", errFrame, at[0],
+							at[1], feature)
 					}
 					in.Z = append(in.Z, values[i*s.Classes+k])
 				}

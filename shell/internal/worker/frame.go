@@ -50,10 +50,12 @@ const (
 )
 
 var kindNames = map[Kind]string{
-	KindJob: "job", KindEnd: "end", KindReport: "report", KindGroup: "group", KindEdges: "edges", KindArcs: "arcs", KindSums: "sums",
+	KindJob: "job", KindEnd: "end", KindReport: "report", KindGroup: "group", KindEdges: "edges", KindArcs: "arcs",
+	KindSums:     "sums",
 	KindStrength: "strength", KindSlice: "slice", KindDiagonal: "diagonal", KindLabels: "labels", KindSplits: "splits",
-	KindPredictions: "predictions", KindBallots: "ballots", KindTested: "tested labels", KindFeatures: "features", KindMembers: "members",
-	KindSample: "sample", KindScores: "scores", KindModel: "model", KindVerdicts: "verdicts",
+	KindPredictions: "predictions", KindBallots: "ballots", KindTested: "tested labels", KindFeatures: "features",
+	KindMembers: "members",
+	KindSample:  "sample", KindScores: "scores", KindModel: "model", KindVerdicts: "verdicts",
 }
 
 // String names the kind for errors.
@@ -121,7 +123,8 @@ func (r *Reader) Next() (*Frame, error) {
 		return nil, fmt.Errorf("%w: frame %d begins with %q, want %q", errFrame, r.read+1, h[:4], magic)
 	}
 	if h[4] != Version {
-		return nil, fmt.Errorf("%w: frame %d is of version %d, this program has version %d: use one version of graphcleaner everywhere", errFrame, r.read+1, h[4], Version)
+		return nil, fmt.Errorf("%w: frame %d is of version %d, this program has version %d: use one version of "+
+			"graphcleaner everywhere", errFrame, r.read+1, h[4], Version)
 	}
 	word := func(at int) uint32 { return binary.LittleEndian.Uint32(h[at:]) }
 	payload := r.frame.Payload
@@ -131,7 +134,8 @@ func (r *Reader) Next() (*Frame, error) {
 	f := &r.frame
 	length := word(32)
 	if length > mostPayload {
-		return nil, fmt.Errorf("%w: %s (frame %d): %d bytes, want at most %d", errFrame, f.Place(), r.read+1, length, mostPayload)
+		return nil, fmt.Errorf("%w: %s (frame %d): %d bytes, want at most %d", errFrame, f.Place(), r.read+1, length,
+			mostPayload)
 	}
 	if uint32(cap(payload)) < length {
 		payload = make([]byte, length)
@@ -141,7 +145,8 @@ func (r *Reader) Next() (*Frame, error) {
 		return nil, fmt.Errorf("%w: %s (frame %d) breaks off: %w", errFrame, f.Place(), r.read+1, io.ErrUnexpectedEOF)
 	}
 	if sum := crc32.Update(crc32.ChecksumIEEE(h[:sumAt]), crc32.IEEETable, f.Payload); sum != word(sumAt) {
-		return nil, fmt.Errorf("%w: %s (frame %d): its checksum is %08x, want %08x: it was damaged on the way", errFrame, f.Place(), r.read+1,
+		return nil, fmt.Errorf("%w: %s (frame %d): its checksum is %08x, want %08x: it was damaged on the way", errFrame,
+			f.Place(), r.read+1,
 			sum, word(sumAt))
 	}
 	r.read++

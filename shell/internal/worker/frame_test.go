@@ -42,7 +42,8 @@ const testVersion = "graphcleaner v1"
 
 // smallJob is a job on six nodes in two ranges.
 func smallJob() Job {
-	return Job{Version: testVersion, Memory: leastMemory, Chunk: 4, Ranges: []uint64{0, 2, 6}, Classes: 2, Hops: 3, Names: []string{"a", "b"}}
+	return Job{Version: testVersion, Memory: leastMemory, Chunk: 4, Ranges: []uint64{0, 2, 6}, Classes: 2, Hops: 3,
+		Names: []string{"a", "b"}}
 }
 
 // edgesFrame has edges by row and column of a block.
@@ -104,20 +105,24 @@ func TestDamagedStreams(t *testing.T) {
 		in   []byte
 		want string
 	}{
-		"nothing":           {nil, "ends without an end frame"},
-		"no end frame":      {good[:len(good)-headerBytes], "arcs: bad frame: the input ends without an end frame"},
-		"torn header":       {good[:before+10], "arcs: bad frame: frame 3 breaks off after 10 bytes"},
-		"torn payload":      {good[:before+headerBytes+9], "arcs: bad frame: edges (frame 3) breaks off"},
-		"not a frame":       {change(before, 'x'), `arcs: bad frame: frame 3 begins with "xCwk"`},
-		"another version":   {change(before+4, 9), "frame 3 is of version 9, this program has version 1"},
-		"a flipped bit":     {change(before+headerBytes+3, 1), "edges (frame 3): its checksum is"},
-		"a huge payload":    {change(before+35, 0x7f), "bytes, want at most 67108864"},
-		"a missing frame":   {append(bytes.Clone(good[:before]), stream(t, edgesFrame(), edgesFrame())[2*headerBytes:]...), "the end frame has 2 frames, 1 have come"},
-		"no job":            {stream(t, edgesFrame([2]uint32{0, 1})), "edges comes first, want a job"},
-		"a node too many":   {stream(t, job, groupFrame(), edgesFrame([2]uint32{0, 4})), "from row 0 to 4 of block [1 1]"},
-		"not ascending":     {stream(t, job, groupFrame(), edgesFrame([2]uint32{1, 0}, [2]uint32{0, 1})), "want them ascending"},
-		"another operation": {stream(t, job, Frame{Kind: KindLabels, Count: 2, Payload: make([]byte, 8)}), "labels of range 0 from row 0 on, which arcs does not take"},
-		"a wrong length":    {stream(t, job, groupFrame(), Frame{Kind: KindEdges, Count: 2, Payload: make([]byte, 31)}), "31 bytes for 2 rows"},
+		"nothing":         {nil, "ends without an end frame"},
+		"no end frame":    {good[:len(good)-headerBytes], "arcs: bad frame: the input ends without an end frame"},
+		"torn header":     {good[:before+10], "arcs: bad frame: frame 3 breaks off after 10 bytes"},
+		"torn payload":    {good[:before+headerBytes+9], "arcs: bad frame: edges (frame 3) breaks off"},
+		"not a frame":     {change(before, 'x'), `arcs: bad frame: frame 3 begins with "xCwk"`},
+		"another version": {change(before+4, 9), "frame 3 is of version 9, this program has version 1"},
+		"a flipped bit":   {change(before+headerBytes+3, 1), "edges (frame 3): its checksum is"},
+		"a huge payload":  {change(before+35, 0x7f), "bytes, want at most 67108864"},
+		"a missing frame": {append(bytes.Clone(good[:before]), stream(t, edgesFrame(), edgesFrame())[2*headerBytes:]...),
+			"the end frame has 2 frames, 1 have come"},
+		"no job":          {stream(t, edgesFrame([2]uint32{0, 1})), "edges comes first, want a job"},
+		"a node too many": {stream(t, job, groupFrame(), edgesFrame([2]uint32{0, 4})), "from row 0 to 4 of block [1 1]"},
+		"not ascending": {stream(t, job, groupFrame(), edgesFrame([2]uint32{1, 0}, [2]uint32{0, 1})),
+			"want them ascending"},
+		"another operation": {stream(t, job, Frame{Kind: KindLabels, Count: 2, Payload: make([]byte, 8)}),
+			"labels of range 0 from row 0 on, which arcs does not take"},
+		"a wrong length": {stream(t, job, groupFrame(), Frame{Kind: KindEdges, Count: 2, Payload: make([]byte, 31)}),
+			"31 bytes for 2 rows"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := Run(context.Background(), testVersion, bytes.NewReader(c.in), io.Discard)
@@ -136,8 +141,12 @@ func TestBadJobs(t *testing.T) {
 		"2 ranges, want 1 to": func(j *Job) { j.Ranges = []uint64{0, 4, 3} },
 		"4 hops, want 1 to 3": func(j *Job) { j.Hops = 4 },
 		"-1 classes":          func(j *Job) { j.Classes = -1 },
-		"arcs: the job is of graphcleaner v9, this program is graphcleaner v1: use one version": func(j *Job) { j.Version = "graphcleaner v9" },
-		"3 ranges, want 1 to 65535, from 0, ascending, and at most 2^32 nodes":                  func(j *Job) { j.Ranges = []uint64{0, 1 << 31, 1 << 32, 1<<32 + 1} },
+		"arcs: the job is of graphcleaner v9, this program is graphcleaner v1: use one version": func(j *Job) {
+			j.Version = "graphcleaner v9"
+		},
+		"3 ranges, want 1 to 65535, from 0, ascending, and at most 2^32 nodes": func(j *Job) {
+			j.Ranges = []uint64{0, 1 << 31, 1 << 32, 1<<32 + 1}
+		},
 	} {
 		t.Run(want, func(t *testing.T) {
 			job := smallJob()

@@ -64,7 +64,8 @@ func rightFrames(job Job) []Frame {
 		number(KindBallots, c, appendSparse(nil, make([]float64, 4*c), c)),
 		number(KindSums, 1, appendSparse(nil, []float64{1, 0, 2, 3}, 1)),
 		{Kind: KindMembers, Row: 1, Count: 2, Payload: appendVector(nil, []uint32{1, 3})},
-		{Kind: KindSample, Row: 1, Count: 1, Width: uint32(c), Payload: appendVector(appendVector(nil, []uint32{1}), make([]float32, c))},
+		{Kind: KindSample, Row: 1, Count: 1, Width: uint32(c),
+			Payload: appendVector(appendVector(nil, []uint32{1}), make([]float32, c))},
 		{Kind: KindVerdicts, Payload: []byte(`[{"node":1,"before":0,"now":1}]`)},
 	}
 }
@@ -80,11 +81,13 @@ func FuzzOperations(f *testing.F) {
 	job.Census = census
 	job.Neighbors = []byte(`{}`)
 	job.Model = []byte(`{}`)
-	arcs := output(f, stream(f, jobFrame(f, "arcs", job), groupFrame(), edgesFrame([2]uint32{0, 1}, [2]uint32{1, 0}, [2]uint32{1, 3})))
+	arcs := output(f, stream(f, jobFrame(f, "arcs", job), groupFrame(),
+		edgesFrame([2]uint32{0, 1}, [2]uint32{1, 0}, [2]uint32{1, 3})))
 	operations := slices.Sorted(maps.Keys(steps))
 	for op := range operations {
 		for _, frame := range append(rightFrames(job), arcs...) {
-			f.Add(byte(op), byte(op)%3, byte(frame.Kind), frame.Row, frame.Column, frame.Part, frame.First, frame.Count, frame.Width, frame.Payload)
+			f.Add(byte(op), byte(op)%3, byte(frame.Kind), frame.Row, frame.Column, frame.Part, frame.First, frame.Count,
+				frame.Width, frame.Payload)
 		}
 	}
 	for op, name := range operations {

@@ -61,7 +61,8 @@ func (s *multiplyStep) beginGroup(f *Frame) error {
 		bytes = 4 * int64(nodes) * int64(s.Classes+3) // padded to groups of four
 	}
 	if bytes > s.Memory {
-		return fmt.Errorf("range %d has %d nodes, whose rows take %d bytes, more than the memory of %d: use more blocks or more memory",
+		return fmt.Errorf("range %d has %d nodes, whose rows take %d bytes, more than the memory of %d: use more blocks "+
+			"or more memory",
 			f.Row, nodes, bytes, s.Memory)
 	}
 	s.begun, s.ready, s.column, s.nodes = true, false, f.Row, nodes
@@ -83,7 +84,8 @@ func (s *multiplyStep) take(f *Frame) (err error) {
 		return s.multiply(f)
 	}
 	if !s.begun || f.Row != s.column || s.ready {
-		return fmt.Errorf("%w: %s in the group of range %d: want rows of that range, before arcs", errFrame, f.Place(), s.column)
+		return fmt.Errorf("%w: %s in the group of range %d: want rows of that range, before arcs", errFrame,
+			f.Place(), s.column)
 	}
 	has, ok := s.has[f.Kind]
 	if !ok {
@@ -118,7 +120,8 @@ func due(f *Frame, has *uint32) error {
 func (s *multiplyStep) complete(f *Frame) (err error) {
 	for kind, has := range s.has {
 		if has != s.nodes {
-			return fmt.Errorf("%w: %s comes after %d of the %d %s of range %d", errFrame, f.Place(), has, s.nodes, kind, s.column)
+			return fmt.Errorf("%w: %s comes after %d of the %d %s of range %d", errFrame, f.Place(), has, s.nodes,
+				kind, s.column)
 		}
 	}
 	if !s.begun {

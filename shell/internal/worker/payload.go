@@ -22,7 +22,8 @@ func decode(f *Frame, into any) error {
 // want returns an error if a payload has another length than its header says.
 func (f *Frame) want(bytes int64) error {
 	if int64(len(f.Payload)) != bytes {
-		return fmt.Errorf("%w: %s: %d bytes for %d rows of width %d, want %d", errFrame, f.Place(), len(f.Payload), f.Count, f.Width, bytes)
+		return fmt.Errorf("%w: %s: %d bytes for %d rows of width %d, want %d", errFrame, f.Place(), len(f.Payload), f.Count,
+			f.Width, bytes)
 	}
 	return nil
 }
@@ -151,7 +152,8 @@ func sparseRows(f *Frame, width int, visit func(row, column int, x float64)) err
 	each := bitmapBytes(width)
 	maps := int64(f.Count) * int64(each)
 	if int64(f.Width) != int64(width) || maps > int64(len(f.Payload)) {
-		return fmt.Errorf("%w: %s: width %d and %d bytes, want width %d and at least %d", errFrame, f.Place(), f.Width, len(f.Payload), width, maps)
+		return fmt.Errorf("%w: %s: width %d and %d bytes, want width %d and at least %d", errFrame, f.Place(), f.Width,
+			len(f.Payload), width, maps)
 	}
 	bitmaps, values := f.Payload[:maps], f.Payload[maps:]
 	ones := 0

@@ -34,7 +34,8 @@ func newScore(b base) (step, error) {
 		return nil, fmt.Errorf("%w: %w", errFrame, err)
 	}
 	if len(s.model.Census.Names) != b.Classes || s.model.Hops != b.Hops {
-		return nil, fmt.Errorf("%w: a model of %d classes and %d hops, the job has %d and %d", errFrame, len(s.model.Census.Names), s.model.Hops, b.Classes, b.Hops)
+		return nil, fmt.Errorf("%w: a model of %d classes and %d hops, the job has %d and %d", errFrame,
+			len(s.model.Census.Names), s.model.Hops, b.Classes, b.Hops)
 	}
 	s.scorer = scorer
 	return s, nil
@@ -56,7 +57,8 @@ func (s *scoreStep) endGroup() error {
 			return fmt.Errorf("%w: the group of range %d from row %d on has no feature %d", errFrame, c.row, c.first, feature)
 		}
 	}
-	piece := &cleaner.Piece{Census: s.model.Census, Labels: c.labels, Splits: c.splits, Predictions: c.predictions, Votes: c.ballots.values}
+	piece := &cleaner.Piece{Census: s.model.Census, Labels: c.labels, Splits: c.splits, Predictions: c.predictions,
+		Votes: c.ballots.values}
 	piece.Prepare()
 	rows := int(c.count)
 	s.scores, s.confidence, s.suggested = resize(s.scores, rows), resize(s.confidence, rows), resize(s.suggested, rows)

@@ -57,7 +57,8 @@ func (s *trianglesStep) beginGroup(f *Frame) error {
 // hold counts bytes that are held until the group ends.
 func (s *trianglesStep) hold(bytes int64) error {
 	if s.held += bytes; s.held > s.Memory {
-		return fmt.Errorf("the nodes and arcs of ranges %d take more than the memory of %d bytes: use more blocks or more memory", s.group, s.Memory)
+		return fmt.Errorf("the nodes and arcs of ranges %d take more than the memory of %d bytes: use more blocks or more "+
+			"memory", s.group, s.Memory)
 	}
 	return nil
 }
@@ -92,7 +93,8 @@ func (s *trianglesStep) take(f *Frame) error {
 func (s *trianglesStep) takeArcs(f *Frame) error {
 	list := s.blocks[[2]uint32{f.Row, f.Column}]
 	if list == nil || f.First < uint32(len(list.Offsets)-1) {
-		return fmt.Errorf("%w: %s in the group of ranges %d: want those of its blocks, ascending", errFrame, f.Place(), s.group)
+		return fmt.Errorf("%w: %s in the group of ranges %d: want those of its blocks, ascending", errFrame,
+			f.Place(), s.group)
 	}
 	if err := s.arcs.read(f, uint32(len(s.ranges[f.Column].sums))); err != nil {
 		return err
@@ -119,7 +121,8 @@ func (s *trianglesStep) endGroup() error {
 	}
 	for _, r := range s.group {
 		if of := s.ranges[r]; of.has != uint32(len(of.strengths)) {
-			return fmt.Errorf("%w: the group of ranges %d has the strengths of %d of the %d nodes of range %d", errFrame, s.group, of.has, len(of.strengths), r)
+			return fmt.Errorf("%w: the group of ranges %d has the strengths of %d of the %d nodes of range %d", errFrame,
+				s.group, of.has, len(of.strengths), r)
 		}
 	}
 	var blocks [3]*block.Block
@@ -161,7 +164,8 @@ func (s *trianglesStep) writeSums(r uint32, sums []float64) error {
 			continue
 		}
 		s.memory = appendSparse(s.memory[:0], rows, 1)
-		err := s.write(Frame{Kind: KindSums, Row: r, Column: s.group[0], Part: part, First: uint32(first), Count: uint32(len(rows)), Width: 1})
+		err := s.write(Frame{Kind: KindSums, Row: r, Column: s.group[0], Part: part, First: uint32(first),
+			Count: uint32(len(rows)), Width: 1})
 		if err != nil {
 			return err
 		}

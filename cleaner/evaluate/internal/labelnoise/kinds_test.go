@@ -91,7 +91,8 @@ func TestNoiseOfEveryKind(t *testing.T) {
 			}
 			if err != nil {
 				var able, of int
-				if !errors.Is(err, cleaner.ErrOptions) || !scan(err, "noise "+kind.name, "only ", &able, " of ", &of) || of != labelled(p.Labels) {
+				if !errors.Is(err, cleaner.ErrOptions) || !scan(err, "noise "+kind.name, "only ", &able, " of ", &of) ||
+					of != labelled(p.Labels) {
 					t.Fatalf("%s, seed %d: %v", kind.name, seed, err)
 				}
 				if able == 0 && spoilingOf(t, p, kind.name, 0).single() {
@@ -210,7 +211,8 @@ func TestNodesAreDrawnByTheirShares(t *testing.T) {
 		t.Errorf("the second node became the first other class in %.3f, want 0.75", share)
 	}
 	s.nodes, s.count = []kv.NodeID{0, 1, 2, 3}, 3
-	if err := s.bySharesOfOthers(t.Context(), near); err == nil || !strings.Contains(err.Error(), "only 2 of 4 labelled nodes can go wrong like this, want a rate of 0.5 at most") {
+	if err := s.bySharesOfOthers(t.Context(), near); err == nil ||
+		!strings.Contains(err.Error(), "only 2 of 4 labelled nodes can go wrong like this, want a rate of 0.5 at most") {
 		t.Errorf("three of two nodes: got %v", err)
 	}
 }
@@ -270,9 +272,10 @@ func TestDiffusionIsItsDefinition(t *testing.T) {
 		got := classmatrix.Dense(n)
 		d, err := s.diffuse(t.Context())
 		must.Do(t, err)
-		err = s.eachShares(t.Context(), s.around(d), func(kv.NodeID) bool { return true }, func(v kv.NodeID, shares []float64) {
-			got[v] = slices.Clone(shares)
-		})
+		err = s.eachShares(t.Context(), s.around(d), func(kv.NodeID) bool { return true },
+			func(v kv.NodeID, shares []float64) {
+				got[v] = slices.Clone(shares)
+			})
 		if err = errors.Join(err, d.masses.Close()); err != nil {
 			t.Fatal(err)
 		}
@@ -379,6 +382,7 @@ func TestInstanceNoiseGoesByParts(t *testing.T) {
 		}
 	}
 	if same < n/2*7/10 || len(targets) < 3 {
-		t.Errorf("%d of %d wrong labels are the most frequent of their kind, of %d classes; want most of them, of three classes", same, n/2, len(targets))
+		t.Errorf("%d of %d wrong labels are the most frequent of their kind, of %d classes; want most of them, of three "+
+			"classes", same, n/2, len(targets))
 	}
 }

@@ -213,7 +213,8 @@ func (s *spoiling) paretoKey(chance float64) float64 {
 func (s *spoiling) unable(able int) error {
 	const digits = 1e4
 	return fmt.Errorf("noise %s:%v: only %d of %d labelled nodes can go wrong like this, want a rate of %v at most: %w",
-		s.noise.kind.name, s.noise.rate, able, len(s.nodes), math.Floor(digits*float64(able)/float64(len(s.nodes)))/digits, cleaner.ErrOptions)
+		s.noise.kind.name, s.noise.rate, able, len(s.nodes), math.Floor(digits*float64(able)/float64(len(s.nodes)))/digits,
+		cleaner.ErrOptions)
 }
 
 // relabelByShares draws another class for the nodes that are left, in proportion to its share. Their order is that of

@@ -24,7 +24,8 @@ func TestParseLabelNoise(t *testing.T) {
 			}
 		}
 	}
-	for _, text := range []string{"", "sym", "sym:", "sym:0", "sym:1", "sym:-0.1", "sym:1.5", "asym:NaN", "sym:Inf", "sym:0.1:2", "pair:0.1", "0.1", "SYM:0.1", "sym:0,1"} {
+	for _, text := range []string{"", "sym", "sym:", "sym:0", "sym:1", "sym:-0.1", "sym:1.5", "asym:NaN", "sym:Inf",
+		"sym:0.1:2", "pair:0.1", "0.1", "SYM:0.1", "sym:0,1"} {
 		_, err := Parse(text)
 		if !errors.Is(err, cleaner.ErrOptions) || !strings.Contains(err.Error(), "want KIND:RATE with one of sym, asym,") {
 			t.Errorf("noise %q: got %v, want ErrOptions that says what is wanted", text, err)

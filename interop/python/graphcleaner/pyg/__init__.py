@@ -1,7 +1,7 @@
 """Base classifiers of PyTorch Geometric: the extra `graphcleaner[pyg]`.
 
-`predict` trains a network on a graph, and gives the predictions of every node. `from_pyg` and `to_pyg` of the package `graphcleaner` go
-between its graphs and yours.
+`predict` trains a network on a graph, and gives the predictions of every node. `from_pyg` and `to_pyg` of the package
+`graphcleaner` go between its graphs and yours.
 """
 
 try:

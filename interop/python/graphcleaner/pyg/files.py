@@ -160,7 +160,8 @@ def _read_nodes(path) -> tuple[list[str], list[str], np.ndarray | None]:
     seen = {}
     for line, (v, name, split) in _rows(path, "id", "label", optional=("split",)):
         if v in seen:
-            raise GraphcleanerError(f'{path}:{line}: column "id": got "{v}" again, as in line {seen[v]}, want every id once')
+            raise GraphcleanerError(f'{path}:{line}: column "id": got "{v}" again, as in line {seen[v]}, want every '
+                                    f'id once')
         if split not in SPLIT_NAMES:
             raise GraphcleanerError(f"{path}:{line}: split {split}: want train, val, test or none")
         seen[v] = line

@@ -12,7 +12,8 @@ import (
 // options are the labels that a draw offers.
 func (w *window) options() []string {
 	w.Helper()
-	return eval[[]string](w, "[...document.querySelectorAll('.choices button')].map(b => b.value.slice('relabel:'.length))")
+	return eval[[]string](w, "[...document.querySelectorAll('.choices button')].map(b => "+
+		"b.value.slice('relabel:'.length))")
 }
 
 // answer gives a label to the draw that is shown, and waits for the next one.
@@ -51,7 +52,8 @@ func TestAudit(t *testing.T) {
 	w.run(chromedp.Click("#standing button", chromedp.ByQuery))
 	w.until("document.querySelector('.card[data-id]')")
 	w.ready()
-	if got := w.text("#standing"); got != "0 of 50 draws decided; the share of wrong labels is told once the first 25 are." {
+	if got := w.text("#standing"); got != "0 of 50 draws decided; the share of wrong labels is told once the first 25 "+
+		"are." {
 		t.Errorf("the first draw: got %q", got)
 	}
 	for _, word := range []string{"score", "suggest", "suspect", "threshold", "against", "%"} {
@@ -70,7 +72,8 @@ func TestAudit(t *testing.T) {
 	w.press("Enter")
 	w.press("1")
 	w.drawn(first)
-	if got := graphcleaner(t, "shell", g.store, "-c", "history return id, why", "--format", "csv"); !strings.Contains(got, first+",as its title says") {
+	if got := graphcleaner(t, "shell", g.store, "-c", "history return id, why", "--format", "csv"); !strings.Contains(got,
+		first+",as its title says") {
 		t.Errorf("the history has no reason: %s", got)
 	}
 	if got := w.text("#said"); got != first+": "+options[0]+"." {
@@ -91,7 +94,8 @@ func TestAudit(t *testing.T) {
 	for range 25 {
 		w.answer(g.truth[w.shown()])
 	}
-	if got := w.text("#standing"); !strings.Contains(got, "labels were wrong (90%: ") || !strings.Contains(got, "by 25 draws") {
+	if got := w.text("#standing"); !strings.Contains(got, "labels were wrong (90%: ") ||
+		!strings.Contains(got, "by 25 draws") {
 		t.Errorf("after 25: got %q", got)
 	}
 

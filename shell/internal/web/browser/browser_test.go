@@ -188,7 +188,8 @@ func open(t *testing.T, at, origin string) *window {
 	// The context of the test ends before its cleanups: it would kill Chromium.
 	allocated, stop := chromedp.NewExecAllocator(context.Background(),
 		chromedp.ExecPath(path), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking",
+			true), chromedp.Flag("disable-component-update", true),
 		// As with the network cable pulled: no name is found.
 		chromedp.Flag("disable-sync", true), chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"),
 		chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1280, 900))
@@ -259,7 +260,8 @@ func (w *window) run(actions ...chromedp.Action) {
 // eval evaluates a script, and waits for its promise.
 func eval[T any](w *window, script string) (value T) {
 	w.Helper()
-	w.run(chromedp.Evaluate(script, &value, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+	w.run(chromedp.Evaluate(script, &value,
+		func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
 	return value
 }
 

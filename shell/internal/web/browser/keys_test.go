@@ -10,7 +10,8 @@ import (
 // history lists what was decided, the newest first.
 func (w *window) history() (entries []string) {
 	w.Helper()
-	return eval[[]string](w, `fetch('ask?statement=history', {headers: {Accept: 'application/json'}}).then(answer => answer.json()).then(entries =>
+	return eval[[]string](w,
+		`fetch('ask?statement=history', {headers: {Accept: 'application/json'}}).then(answer => answer.json()).then(entries =>
 		entries.map(of => of.id + ' ' + of.decision).reverse())`)
 }
 

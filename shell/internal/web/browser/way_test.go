@@ -23,7 +23,8 @@ func TestWay(t *testing.T) {
 	}
 	w.ready()
 	w.press("e")
-	w.until("document.querySelector('pre') && document.querySelector('pre').innerText.includes('Score, had the label been')")
+	w.until("document.querySelector('pre') && document.querySelector('pre').innerText.includes('Score, had the label " +
+		"been')")
 	w.at("/review")
 
 	// The person knows the truth, and is sure of it, except now and then.
@@ -63,7 +64,8 @@ func TestWay(t *testing.T) {
 	// Labels are as the person says.
 	export := func() map[string]string {
 		t.Helper()
-		rows := eval[[]struct{ ID, Label string }](w, "fetch('ask?statement=nodes+return+id,+label', {headers: {Accept: 'application/json'}}).then(answer => answer.json())")
+		rows := eval[[]struct{ ID, Label string }](w, "fetch('ask?statement=nodes+return+id,+label', {headers: {Accept: "+
+			"'application/json'}}).then(answer => answer.json())")
 		labels := map[string]string{}
 		for _, row := range rows {
 			labels[row.ID] = row.Label
@@ -157,7 +159,8 @@ func TestWithoutScript(t *testing.T) {
 		t.Errorf("after undo: got %s, want %s", title(), second)
 	}
 	w.at("/ask?statement=suspects")
-	w.run(chromedp.Click("tbody tr:nth-child(1) input", chromedp.ByQuery), chromedp.Click("tbody tr:nth-child(2) input", chromedp.ByQuery),
+	w.run(chromedp.Click("tbody tr:nth-child(1) input", chromedp.ByQuery),
+		chromedp.Click("tbody tr:nth-child(2) input", chromedp.ByQuery),
 		chromedp.Click(".many button[value=reject]", chromedp.ByQuery), chromedp.WaitVisible(".question", chromedp.ByQuery))
 	clicked("button.yes", "2 nodes rejected")
 	clicked("#undo button", "2 nodes: taken back")
@@ -165,7 +168,8 @@ func TestWithoutScript(t *testing.T) {
 }
 
 // pages are the pages that a person looks at.
-var pages = []string{"/review", "/ask?statement=suspects", "/ask?statement=classes", "/audit", "/ask?statement=explain+ID", "/node?id=ID"}
+var pages = []string{"/review", "/ask?statement=suspects", "/ask?statement=classes", "/audit",
+	"/ask?statement=explain+ID", "/node?id=ID"}
 
 // TestSizes has windows of all sizes, light and dark: nothing sticks out, and everything has a name that a screen
 // reader says.
@@ -176,7 +180,8 @@ func TestSizes(t *testing.T) {
 	w := open(t, at, origin)
 	for _, width := range []int64{360, 800, 1280, 2560} {
 		for _, scheme := range []string{"light", "dark"} {
-			w.run(chromedp.EmulateViewport(width, 900), emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
+			w.run(chromedp.EmulateViewport(width, 900),
+				emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
 			for _, path := range pages {
 				w.at(strings.ReplaceAll(path, "ID", "n1"))
 				if out := eval[int](w, "document.scrollingElement.scrollWidth - innerWidth"); out > 0 {
@@ -192,7 +197,8 @@ func TestSizes(t *testing.T) {
 	}
 	for _, path := range pages {
 		w.at(strings.ReplaceAll(path, "ID", "n1"))
-		nameless := eval[[]string](w, `[...document.querySelectorAll('a, button, input:not([type=hidden]), select, svg[role]')].filter(e =>
+		nameless := eval[[]string](w,
+			`[...document.querySelectorAll('a, button, input:not([type=hidden]), select, svg[role]')].filter(e =>
 			!e.closest('[hidden], [aria-hidden], dialog') && !(e.getAttribute('aria-label') || e.textContent.trim() || (e.labels && e.labels.length && e.labels[0].textContent.trim()))).map(e => e.outerHTML.slice(0, 200))`)
 		if len(nameless) > 0 {
 			t.Errorf("%s: without a name: %q", path, nameless)
@@ -201,11 +207,13 @@ func TestSizes(t *testing.T) {
 			t.Errorf("%s: %d first headings", path, n)
 		}
 		// Tab reaches every link, button and field, and one sees where it is.
-		stops := eval[int](w, `(() => { document.activeElement.blur(); return [...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, summary')].filter(e => e.tabIndex >= 0 && e.checkVisibility() && !e.closest('[inert]')).length; })()`)
+		stops := eval[int](w,
+			`(() => { document.activeElement.blur(); return [...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, summary')].filter(e => e.tabIndex >= 0 && e.checkVisibility() && !e.closest('[inert]')).length; })()`)
 		reached := 0
 		for range stops + 5 {
 			w.press("Tab")
-			state := eval[string](w, `(() => { const e = document.activeElement; if (e === document.body) return ''; const s = getComputedStyle(e), inner = e.firstElementChild && getComputedStyle(e.lastElementChild);
+			state := eval[string](w,
+				`(() => { const e = document.activeElement; if (e === document.body) return ''; const s = getComputedStyle(e), inner = e.firstElementChild && getComputedStyle(e.lastElementChild);
 				return s.outlineStyle !== 'none' || e.closest('svg') ? 'seen' : 'unseen: ' + e.outerHTML.slice(0, 120); })()`)
 			if strings.HasPrefix(state, "unseen") {
 				t.Errorf("%s: the focus is %s", path, state)
@@ -225,7 +233,8 @@ func TestSizes(t *testing.T) {
 // languages is a store whose labels and titles are of many languages and directions.
 func languages(t *testing.T) string {
 	t.Helper()
-	labels := []string{"الشبكات", "רשתות", "機械学習", "Größe", "a very long label of many words that goes on and on without any end in sight"}
+	labels := []string{"الشبكات", "רשתות", "機械学習", "Größe", "a very long label of many words that goes on and on " +
+		"without any end in sight"}
 	var nodes, edges strings.Builder
 	nodes.WriteString("id,label,title,abstract\n")
 	edges.WriteString("src,dst\n")
@@ -234,7 +243,8 @@ func languages(t *testing.T) string {
 		if i%19 == 0 {
 			label = labels[(i+1)%len(labels)]
 		}
-		fmt.Fprintf(&nodes, "n%d,%s,%s %d %s,%s\n", i, label, labels[(i+2)%len(labels)], i, strings.Repeat("unbroken", 20), strings.Repeat("words of a text ", 40))
+		fmt.Fprintf(&nodes, "n%d,%s,%s %d %s,%s\n", i, label, labels[(i+2)%len(labels)], i, strings.Repeat("unbroken", 20),
+			strings.Repeat("words of a text ", 40))
 		for _, step := range []int{5, 10, 25} {
 			fmt.Fprintf(&edges, "n%d,n%d\n", i, (i+step)%200)
 		}
@@ -246,7 +256,8 @@ func languages(t *testing.T) string {
 		}
 	}
 	store := filepath.Join(dir, "g")
-	graphcleaner(t, "import", store, "--nodes", filepath.Join(dir, "nodes.csv"), "--edges", filepath.Join(dir, "edges.csv"))
+	graphcleaner(t, "import", store, "--nodes", filepath.Join(dir, "nodes.csv"), "--edges",
+		filepath.Join(dir, "edges.csv"))
 	graphcleaner(t, "clean", store)
 	return store
 }
