@@ -10,11 +10,12 @@
 // one of label, to and decision are necessary. Only the last entry about a node counts, and an undone entry does not
 // count. import compares the remaining entries with the store:
 //
-//	the store has the decision    The entry is left out. accept, reject and relabel to the same label are the same decision.
+//	the store has the decision    The entry is left out. accept, reject and relabel to the same label are the same.
 //	the entry is older            The entry is left out: the store has a later decision about the node.
 //	the label is another          The entry is left out: from or original_label is not the label in the store.
-//	else                          The entry becomes a decision. unsure, unlabel and relabel stay. Any other entry is accept
-//	                              if its label is the suggestion, reject if its label is that in the store, else relabel.
+//	else                          The entry becomes a decision. unsure, unlabel and relabel stay. Any other entry is
+//	                              accept if its label is the suggestion, reject if its label is that in the store,
+//	                              else relabel.
 //
 // Neighbouring decisions of one person, time and reason are one step. They keep who, why and time, even if the store
 // has later entries. import refuses a file with a time more than five minutes ahead of the clock. All decisions of a

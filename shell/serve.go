@@ -138,7 +138,8 @@ func openBrowser(address string) (clear func() error, err error) {
 	}
 	clear = func() error { return os.RemoveAll(dir) }
 	file := filepath.Join(dir, "review.html")
-	text := fmt.Sprintf(`<!DOCTYPE html><meta http-equiv="refresh" content="0;url=%[1]s"><a href="%[1]s">The review page</a>`+"\n", address)
+	text := fmt.Sprintf(`<!DOCTYPE html><meta http-equiv="refresh" content="0;url=%[1]s">`+
+		`<a href="%[1]s">The review page</a>`+"\n", address)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return nil, errors.Join(err, clear())
 	}

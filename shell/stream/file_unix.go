@@ -39,11 +39,11 @@ func Drop(f *os.File) error {
 	}
 	return raw.Control(func(fd uintptr) {
 		for dropped := make([]byte, 1<<12); ; {
-			ready, _ := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
-			if ready <= 0 {
+			ready, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+			if err != nil || ready == 0 {
 				return
 			}
-			if n, _ := unix.Read(int(fd), dropped); n <= 0 {
+			if n, err := unix.Read(int(fd), dropped); err != nil || n == 0 {
 				return
 			}
 		}

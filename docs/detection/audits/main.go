@@ -1,6 +1,6 @@
 // Command audits simulates audits by people who know the truth, and counts how often the told intervals hold.
 //
-//	GRAPHCLEANER_DATA=/path/to/data go -C docs/detection run ./audits [-seeds 200] [-data cora,…] [-disturbed] [-part 1/2]
+//	GRAPHCLEANER_DATA=/path/to/data go -C docs/detection run ./audits [-seeds 200] [-data …] [-disturbed] [-part 1/2]
 //
 // For each seed of a cell it copies the cleaned store, draws, answers by the true labels, and reads what ReadAudit
 // tells at each look. At 50 and 200 draws it rescores, in the first 40 audits, and compares the suspects with the

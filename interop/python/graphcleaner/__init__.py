@@ -7,7 +7,8 @@
 >>> edges = pandas.DataFrame({"source": [*range(297), *range(291)], "target": [*range(3, 300), *range(9, 300)]})
 >>> softmax = numpy.eye(3)[nodes.index % 3] * 0.7 + 0.1
 >>> nodes.loc[19, "subject"] = "law"  # which is wrong: its neighbours are art, and so says the classifier
->>> found = graphcleaner.clean(nodes, edges, softmax, ["maths", "art", "law"], columns={"id": "paper_id", "label": "subject"},
+>>> found = graphcleaner.clean(nodes, edges, softmax, ["maths", "art", "law"],
+...                            columns={"id": "paper_id", "label": "subject"},
 ...                            edge_columns={"src": "source", "dst": "target"})
 >>> found[found.is_label_issue][["paper_id", "given_label", "suggested_label"]].to_dict("records")
 [{'paper_id': 19, 'given_label': 'law', 'suggested_label': 'art'}]

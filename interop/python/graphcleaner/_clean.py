@@ -184,7 +184,8 @@ def _answer(nodes: pa.Table, scores: pa.Table, suspects: pa.Table, named: str) -
     import pyarrow.compute as pc
 
     column = nodes.column("label")
-    kind = column.type if pa.types.is_float32(column.type) or pa.types.is_float64(column.type) else _tables.plain(column).type
+    is_float = pa.types.is_float32(column.type) or pa.types.is_float64(column.type)
+    kind = column.type if is_float else _tables.plain(column).type
     suggested = _typed(scores["suggested_label"], kind)
     given, right = _typed(scores["given_label"], kind), pc.subtract(1.0, scores["score"])
     likelier = pc.fill_null(pc.greater(pc.cast(scores["confidence"], "float64"), pc.cast(right, "float64")), True)

@@ -47,7 +47,8 @@ def read_ogb(folder: str | os.PathLike[str], *, directed: bool = False) -> Graph
     classes, numbers = numbered(_tables.array(labels[:, 0], f"{raw}: labels"))
     kinds = [path for path in sorted((folder / "split").glob("*")) if path.is_dir()]
     if len(kinds) > 1:
-        raise GraphcleanerError(f"{folder / 'split'}: got the splits {', '.join(path.name for path in kinds)}, want one")
+        names = ", ".join(path.name for path in kinds)
+        raise GraphcleanerError(f"{folder / 'split'}: got the splits {names}, want one")
     splits = None
     if kinds:
         splits = np.zeros(n, np.int8)
@@ -140,7 +141,8 @@ def _csv(path: Path, kind: Any = None) -> np.ndarray:
         table = csv.read_csv(path, read_options=csv.ReadOptions(autogenerate_column_names=True),
                              convert_options=csv.ConvertOptions(null_values=["", "nan", "NaN"]))
         for name in table.column_names:
-            if not pa.types.is_integer(table[name].type) and not pa.types.is_floating(table[name].type) and not pa.types.is_null(table[name].type):
+            is_number = pa.types.is_integer, pa.types.is_floating, pa.types.is_null
+            if not any(test(table[name].type) for test in is_number):
                 raise GraphcleanerError(f"{path}: got {table[name][0].as_py()!r}, want numbers alone")
         kind = kind or (np.int64 if all(pa.types.is_integer(c.type) and not c.null_count for c in table.columns)
                         else np.float64)

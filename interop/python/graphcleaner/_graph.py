@@ -30,7 +30,8 @@ class Graph:
     directed    an edge leads from edges[0] to edges[1]
     properties  other columns of the nodes, each [n]
 
-    >>> graph = graphcleaner.Graph.of({"id": ["a", "b", "c"], "label": ["x", "y", "x"]}, {"src": ["a", "b"], "dst": ["b", "c"]})
+    >>> nodes, edges = {"id": ["a", "b", "c"], "label": ["x", "y", "x"]}, {"src": ["a", "b"], "dst": ["b", "c"]}
+    >>> graph = graphcleaner.Graph.of(nodes, edges)
     >>> graph.classes, graph.labels.tolist(), graph.edges.tolist()
     (['x', 'y'], [0, 1, 0], [[0, 1], [1, 2]])
     """
@@ -84,7 +85,8 @@ class Graph:
 
     def __repr__(self) -> str:
         labelled = int((self.labels >= 0).sum())
-        return f"<Graph of {self.num_nodes} nodes, {labelled} labelled, {len(self.classes)} classes, {self.edges.shape[1]} edges>"
+        return (f"<Graph of {self.num_nodes} nodes, {labelled} labelled, {len(self.classes)} classes, "
+                f"{self.edges.shape[1]} edges>")
 
     @property
     def num_nodes(self) -> int:

@@ -112,7 +112,8 @@ def _others(classes: list[str], labels: Collection[str] | None, nodes: pa.Table 
             if label == "-1":
                 hint = ": pandas.factorize writes -1 for a missing label, want unlabelled=[-1]"
             elif pa.types.is_integer(_tables.plain(nodes.column("label")).type):
-                hint = f": the labels are numbers, want these as classes, such as range({len(classes)}), or the names as labels"
+                hint = (f": the labels are numbers, want these as classes, such as range({len(classes)}), "
+                        "or the names as labels")
             raise GraphcleanerError(f"predictions: nodes have the label {label!r}, and the classes are "
                                     f"{_listed(classes)}{hint}")
     return _flags("classes", [name for name in classes if name not in labels])
@@ -157,14 +158,18 @@ def _placed(predictions: Any, nodes: pa.Table | None, index: Any, id_name: str, 
         if nobodys and len(own) == len(nodes):
             return predictions
         places = ways[0][1] if ways else by_id
-        return predictions.rename_axis(index=id_name) if places is by_id else predictions.set_axis(ids[places].rename(id_name))
+        if places is by_id:
+            return predictions.rename_axis(index=id_name)
+        return predictions.set_axis(ids[places].rename(id_name))
 
 
 def _found(values: Any, index: Any) -> Any:
     """The places of values in an index of pandas, -1 for those that it lacks. If one is there twice, none is found."""
     import numpy as np
 
-    return index.get_indexer(values) if index is not None and index.is_unique and values.is_unique else np.full(len(values), -1)
+    if index is None or not index.is_unique or not values.is_unique:
+        return np.full(len(values), -1)
+    return index.get_indexer(values)
 
 
 def _named(classes: Any) -> list[str]:

@@ -234,7 +234,8 @@ class Store(Generic[Frame]):
         The arguments are those of `clean`. Every column of the nodes becomes a property. A known node takes the values
         of its row.
 
-        >>> graphcleaner.open(papers).append(nodes={"id": ["new"], "label": ["Databases"]}, edges={"src": ["new"], "dst": ["p1"]})
+        >>> new = {"id": ["new"], "label": ["Databases"]}
+        >>> graphcleaner.open(papers).append(nodes=new, edges={"src": ["new"], "dst": ["p1"]})
         '...1 node...'
         """
         with _tables.folder() as folder:
@@ -416,6 +417,8 @@ def of_user(options: Mapping[str, Any], known: Sequence[str], method: Callable[.
     for name in options:
         if name not in known:
             near = difflib.get_close_matches(name, [*known, *inspect.signature(method).parameters], 1)
-            says = f"did you mean {near[0]}=…" if near and near[0][0] == name[0] else f"there is no such option, want {', '.join(known)}"
+            says = f"there is no such option, want {', '.join(known)}"
+            if near and near[0][0] == name[0]:
+                says = f"did you mean {near[0]}=…"
             raise GraphcleanerError(f"{name}=…: {says}")
     return flags(**options)

@@ -100,8 +100,8 @@ func (c *conn) begin(ctx context.Context, store string, text []byte) (*gob.Decod
 	request.Header.Set(storeHeader, store)
 	request.Close = true
 	request.Write(c) //nolint:errcheck // a refusal may come before its end
-	response, err := http.ReadResponse(bufio.NewReaderSize(c, maxPiece),
-		request) //nolint:bodyclose // it ends with the connection
+	in := bufio.NewReaderSize(c, maxPiece)
+	response, err := http.ReadResponse(in, request) //nolint:bodyclose // it ends with the connection
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNobody, err)
 	}
