@@ -103,8 +103,11 @@ func (c *client) do(
 	if err != nil {
 		c.Fatal(err)
 	}
-	return answer.StatusCode, string(content), answer.Header
+	return answer.StatusCode, continued.ReplaceAllString(string(content), " "), answer.Header
 }
+
+// continued is where a line of a page goes on: for a browser that is a blank.
+var continued = regexp.MustCompile(`\n  +`)
 
 func (c *client) get(path string) (status int, text string) {
 	c.Helper()
