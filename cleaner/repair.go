@@ -50,8 +50,8 @@ type brokenRun struct {
 func (d *runDamage) corrections() (all []kv.Correction) {
 	for _, run := range d.broken {
 		all = append(all, kv.Correction{
-			Where: "runs", What: fmt.Sprintf("run %q: %v", run.key,
-				run.why), Done: "removed", Lost: kv.Losses{{Kind: "run", Count: 1}},
+			Where: "runs", What: fmt.Sprintf("run %q: %v", run.key, run.why),
+			Done: "removed", Lost: kv.Losses{{Kind: "run", Count: 1}},
 		})
 	}
 	if d.classifier != nil {
