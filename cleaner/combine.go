@@ -126,6 +126,18 @@ func scoredFrom(tx *kv.Tx) (*kv.Matrix, error) {
 
 // mixtureInForce are the joined predictions of the last run, nil if there are none, or predictions were written since.
 func mixtureInForce(tx *kv.Tx) (*kv.Matrix, error) {
+	if _, err := tx.Matrix(CombinedMatrix); errors.Is(err, kv.ErrNotFound) {
+		return nil, nil
+	}
+	run, err := lastRun(tx)
+	if err != nil {
+		return nil, err
+	}
+	return run.mixture(tx)
+}
+
+// mixture is mixtureInForce of a run that is the last, or that the transaction is about to make so.
+func (r *Run) mixture(tx *kv.Tx) (*kv.Matrix, error) {
 	mixture, err := tx.Matrix(CombinedMatrix)
 	if errors.Is(err, kv.ErrNotFound) {
 		return nil, nil
@@ -133,12 +145,8 @@ func mixtureInForce(tx *kv.Tx) (*kv.Matrix, error) {
 	if err != nil {
 		return nil, err
 	}
-	run, err := lastRun(tx)
-	if err != nil {
-		return nil, err
-	}
 	writes, err := predictionWrites(tx)
-	if err != nil || writes != run.PredictionWrites {
+	if err != nil || writes != r.PredictionWrites {
 		return nil, err
 	}
 	return mixture, nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/cleaner/paper"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -120,6 +121,10 @@ func TestImported(t *testing.T) {
 		run := mustClean(t, s, Options{
 			Seed: 3, Imported: c.imported, Notice: func(string) {}, Warn: func(text string) { warned = append(warned, text) },
 		})
+		all := must.Get(Rescore(t.Context(), s, RescoreOptions{Full: true}))(t).Run.Contradicted
+		if got := run.Contradicted; got != all || (got > 0) == c.doubt {
+			t.Errorf("%s: the run has %d contradicted labels, its scores made anew %d; want as many", c.name, got, all)
+		}
 		use, doubt, _ := strings.Cut(run.PredictionUse, ". They may have seen the labels all the same")
 		if !strings.HasPrefix(use, c.want) || !strings.HasSuffix(use, "as was asked for") || (doubt != "") != c.doubt ||
 			(len(warned) > 0) != c.doubt {

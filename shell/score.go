@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
@@ -134,12 +133,6 @@ func nowColumns(tx *kv.Tx) []query.ColumnInfo {
 }
 
 func scoreRow(tx *kv.Tx, score cleaner.NodeScore) ([]kv.Value, error) {
-	number := func(x float64) kv.Value {
-		if math.IsNaN(x) {
-			return kv.Value{}
-		}
-		return kv.ValueOf(x)
-	}
 	text := func(s string) kv.Value {
 		if s == "" {
 			return kv.Value{}
@@ -147,7 +140,7 @@ func scoreRow(tx *kv.Tx, score cleaner.NodeScore) ([]kv.Value, error) {
 		return kv.ValueOf(s)
 	}
 	id, err := tx.Value(score.Node, "id")
-	return []kv.Value{id, text(score.Label), number(score.Score), text(score.Suggestion), number(score.Confidence)}, err
+	return []kv.Value{id, text(score.Label), kv.ValueOf(score.Score), text(score.Suggestion), kv.ValueOf(score.Confidence)}, err
 }
 
 // rescoreCommand brings the stored scores up to date.

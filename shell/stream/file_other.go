@@ -9,6 +9,3 @@ import (
 )
 
 func newFileReader(ctx context.Context, f *os.File) io.Reader { return newRelay(ctx, f) }
-
-// Drop does nothing.
-func Drop(*os.File) error { return nil }

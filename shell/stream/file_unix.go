@@ -30,26 +30,6 @@ func (r *fileReader) Read(p []byte) (int, error) {
 	return r.file.Read(p)
 }
 
-// Drop takes all that a terminal or a pipe holds already, so that the next Read waits for more. On Windows it does
-// nothing.
-func Drop(f *os.File) error {
-	raw, err := f.SyscallConn()
-	if err != nil {
-		return err
-	}
-	return raw.Control(func(fd uintptr) {
-		for dropped := make([]byte, 1<<12); ; {
-			ready, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
-			if err != nil || ready == 0 {
-				return
-			}
-			if n, err := unix.Read(int(fd), dropped); err != nil || n == 0 {
-				return
-			}
-		}
-	})
-}
-
 // wait waits until a Read does not block.
 func (r *fileReader) wait() error {
 	raw, err := r.file.SyscallConn()

@@ -42,8 +42,6 @@ func TestWaitsEnd(t *testing.T) {
 		_, err := io.ReadAll(NewReader(ctx, in))
 		return err
 	})
-	must.Get(out.WriteString("dropped"))(t)
-	must.Do(t, Drop(in))
 	must.Get(out.WriteString("later"))(t)
 	got := make([]byte, 16)
 	if n, err := NewReader(t.Context(), in).Read(got); err != nil || string(got[:n]) != "later" {

@@ -200,9 +200,12 @@ func removePartial(dir, prefix string) error {
 		return err
 	}
 	for _, entry := range entries {
+		if !strings.HasSuffix(entry.Name(), partialSuffix) {
+			continue
+		}
 		info, err := entry.Info()
 		isOld := err == nil && time.Since(info.ModTime()) > time.Hour
-		if !strings.HasSuffix(entry.Name(), partialSuffix) || !isOld && !strings.HasPrefix(entry.Name(), prefix) {
+		if !isOld && !strings.HasPrefix(entry.Name(), prefix) {
 			continue
 		}
 		name := filepath.Join(dir, entry.Name())

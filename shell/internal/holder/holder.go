@@ -65,7 +65,7 @@ type Streams struct {
 
 const (
 	// jobsPath is the address of jobs. It has the version of the protocol.
-	jobsPath = "/3/jobs"
+	jobsPath = "/4/jobs"
 
 	// storeHeader says which directory an asker asks about.
 	storeHeader = "Graphcleaner-Store"

@@ -157,7 +157,7 @@ func (r *review) show(ctx context.Context) (done bool, err error) {
 	}
 	for {
 		reply, err := r.ask(r.question(e))
-		if errors.Is(err, io.EOF) || reply == "q" {
+		if errors.Is(err, io.EOF) || strings.EqualFold(reply, "q") {
 			return true, nil
 		}
 		if err != nil {

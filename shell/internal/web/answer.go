@@ -308,7 +308,7 @@ type shownClass struct {
 var functions = template.FuncMap{
 	"swatch":    func(class int) template.HTML { return template.HTML(picture.Swatch(class)) },
 	"svg":       func(text string) template.HTML { return template.HTML(text) },
-	"percent":   wording.Percent,
+	"percent":   percent,
 	"plain":     print.EscapeControls,
 	"named":     func(name string, class int) shownClass { return shownClass{name, class} },
 	"next":      func(i, by int) int { return i + by },
@@ -331,4 +331,15 @@ func fold(text string, most int) (parts [2]string) {
 		begin = begin[:at]
 	}
 	return [2]string{begin, text[len(begin):]}
+}
+
+// percent is a share in percent that is not rounded to 0 or 1.
+func percent(share float64) string {
+	switch {
+	case share > 0.999 && share < 1:
+		return "over 99.9%"
+	case share < 0.001 && share > 0:
+		return "under 0.1%"
+	}
+	return wording.Percent(share)
 }

@@ -38,10 +38,7 @@ const cardChoices = 9
 func (s *Server) node(r *http.Request) (a answer, err error) {
 	a.page = "card"
 	err = s.snapshot(func(tx *kv.Tx) error {
-		v, err := tx.Node(r.FormValue("id"))
-		if errors.Is(err, kv.ErrNotFound) {
-			return refuse(http.StatusNotFound, fmt.Sprintf("No node has the id %s.", query.Quote(r.FormValue("id"))))
-		}
+		v, err := find(tx, r.FormValue("id"))
 		if err != nil {
 			return err
 		}
@@ -52,6 +49,15 @@ func (s *Server) node(r *http.Request) (a answer, err error) {
 		return err
 	})
 	return a, err
+}
+
+// find finds a node by its id.
+func find(tx *kv.Tx, id string) (kv.NodeID, error) {
+	v, err := tx.Node(id)
+	if errors.Is(err, kv.ErrNotFound) {
+		err = refuse(http.StatusNotFound, fmt.Sprintf("No node has the id %s.", query.Quote(id)))
+	}
+	return v, err
 }
 
 // card reads the card of a node.

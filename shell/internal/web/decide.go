@@ -40,6 +40,9 @@ func (s *Server) decision(r *http.Request) (kind decide.Kind, label string, err 
 	if kind, err = decide.ParseKind(name); err != nil {
 		return kind, "", badRequest("The decision is %q: want accept, reject, relabel, unlabel or unsure.", name)
 	}
+	if why := r.PostFormValue("why"); len(why) > decide.MaxWhy || strings.ContainsFunc(why, decide.IsControl) {
+		return kind, "", badRequest("The reason has control characters, or more than %d bytes.", decide.MaxWhy)
+	}
 	if kind != decide.Relabel {
 		return kind, "", nil // the typed text is not meant
 	}
@@ -65,6 +68,9 @@ func (s *Server) decide(r *http.Request) (answer, error) {
 	}
 	seen, err := decodeView(r.PostFormValue("seen"))
 	if err != nil {
+		return answer{}, err
+	}
+	if err := s.snapshot(func(tx *kv.Tx) error { _, err := find(tx, id); return err }); err != nil {
 		return answer{}, err
 	}
 	reply := survey.Reply{ID: id, Kind: kind, Label: label, Why: r.PostFormValue("why"), Seen: seen}

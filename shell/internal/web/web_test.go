@@ -270,14 +270,14 @@ func TestDecideRefuses(t *testing.T) {
 		status                         int
 		want                           string
 	}{
-		{"none", "accept", "", "", seen, 404, "was removed meanwhile"},
+		{"none", "accept", "", "", seen, 404, "No node has the id"},
 		{"p4", "maybe", "", "", seen, 400, "want accept, reject"},
 		{"p4", "relabel", "", "", seen, 400, "No label is named"},
 		{"p4", "relabel", "Theorie", "", seen, 404, "No class is named"},
 		{"p4", "relabel", "e", "", seen, 404, "3 classes match"},
 		{"p4", "accept", "", "", "", 400, "field seen"},
 		{"p4", "accept", "", "", "eyJMYWJlbCI6IlgifQ==", 409, "Not saved: p4 has changed"},
-		{"p4", "accept", "", strings.Repeat("x", decide.MaxWhy+1), seen, 400, "Why has 4097 bytes, want at most 4096"},
+		{"p4", "accept", "", strings.Repeat("x", decide.MaxWhy+1), seen, 400, "The reason has control characters, or more than 4096 bytes."},
 		{"p4", "accept", "", "\x00", seen, 400, "control characters"},
 		{"p4", "accept", "", strings.Repeat("x", maxBody), seen, 413, "too large"},
 		{"p4", "accept", "\xff", "", seen, 400, "is not UTF-8"},
