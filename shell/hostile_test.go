@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -72,123 +71,80 @@ func TestHostileFiles(t *testing.T) {
 	}
 	claims := zipped(t, map[string]string{"a": header("<f4", "(3, 2)", 24)})
 	claimed := string(binary.LittleEndian.AppendUint32(nil, uint32(len(header("<f4", "(3, 2)", 24)))))
-	for _, c := range []struct {
-		name  string
-		files map[string]string // beside nodes.csv and edges.csv, or in their place
-		args  string
-		want  string
-	}{
-		{"one endless line", map[string]string{"nodes.csv": endless}, "", "nodes.csv"},
-		{"one endless line of edges", map[string]string{"edges.csv": endless}, "", "edges.csv"},
-		{"10 GiB on one line, compressed", map[string]string{"nodes.csv.gz": bomb}, "--nodes=nodes.csv.gz",
-			"nodes.csv.gz:1: got a record of more than 16 MiB"},
-		{"10 GiB in a quote, compressed", map[string]string{"nodes.csv.gz": quoted}, "--nodes=nodes.csv.gz",
-			"nodes.csv.gz:2: got a record of more than 16 MiB"},
-		{"10 GiB on one line of edges", map[string]string{"edges.tsv.gz": bomb}, "--edges=edges.tsv.gz",
-			"edges.tsv.gz:1: got a record of more than 16 MiB"},
-		{"a million columns",
-			map[string]string{"nodes.csv": "id" + commas(1<<20) + "\na" + strings.Repeat(",", 1<<20) + "\n"}, "", "nodes.csv"},
-		{"gzip header alone", map[string]string{"nodes.csv.gz": "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03"},
-			"--nodes=nodes.csv.gz", "nodes.csv.gz"},
-		{"gzip of a wrong checksum", map[string]string{"nodes.csv.gz": wrongChecksum(gz(t, nodes))}, "--nodes=nodes.csv.gz",
-			"checksum"},
-		{"a NUL byte", map[string]string{"nodes.csv": "id,label\na,X\x00\n"}, "", "nodes.csv:2: got a NUL byte"},
-		{"no UTF-8", map[string]string{"nodes.csv": "id,label\na\xff,X\n"}, "", "nodes.csv:2: got bytes that are not UTF-8"},
-		{"an id of 1 MB", map[string]string{"nodes.csv": "id,label\n" + long + ",X\n"}, "", "nodes.csv:2: invalid node id"},
-		{"a label of 1 MB", map[string]string{"nodes.csv": "id,label\na," + long + "\n"}, "", "nodes.csv:2: "},
-		{"a column name of 1 MB", map[string]string{"nodes.csv": "id," + long + "\na,1\n"}, "",
-			"has 1048576 bytes, want at most 256"},
-		{"a prediction of an id of 1 MB", map[string]string{"p.csv": "id,X,Y\n" + long + ",1,0\n"}, "--predictions=p.csv",
-			"p.csv:2: "},
-		{"an id that ends the line for terminals", map[string]string{"nodes.csv": "id,label\n\x1b[2J,X\n"}, "",
-			"nodes.csv:2: invalid node id"},
+	for _, c := range []struct{ name, file, content, want string }{ // beside nodes.csv and edges.csv, or in their place
+		{"one endless line", "nodes.csv", endless, "nodes.csv"},
+		{"one endless line of edges", "edges.csv", endless, "edges.csv"},
+		{"10 GiB on one line, compressed", "nodes.csv.gz", bomb, "nodes.csv.gz:1: got a record of more than 16 MiB"},
+		{"10 GiB in a quote, compressed", "nodes.csv.gz", quoted, "nodes.csv.gz:2: got a record of more than 16 MiB"},
+		{"10 GiB on one line of edges", "edges.tsv.gz", bomb, "edges.tsv.gz:1: got a record of more than 16 MiB"},
+		{"a million columns", "nodes.csv", "id" + commas(1<<20) + "\na" + strings.Repeat(",", 1<<20) + "\n", "nodes.csv"},
+		{"gzip header alone", "nodes.csv.gz", "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03", "nodes.csv.gz"},
+		{"gzip of a wrong checksum", "nodes.csv.gz", wrongChecksum(gz(t, nodes)), "checksum"},
+		{"a NUL byte", "nodes.csv", "id,label\na,X\x00\n", "nodes.csv:2: got a NUL byte"},
+		{"no UTF-8", "nodes.csv", "id,label\na\xff,X\n", "nodes.csv:2: got bytes that are not UTF-8"},
+		{"an id of 1 MB", "nodes.csv", "id,label\n" + long + ",X\n", "nodes.csv:2: invalid node id"},
+		{"a label of 1 MB", "nodes.csv", "id,label\na," + long + "\n", "nodes.csv:2: "},
+		{"a column name of 1 MB", "nodes.csv", "id," + long + "\na,1\n", "has 1048576 bytes, want at most 256"},
+		{"a prediction of an id of 1 MB", "p.csv", "id,X,Y\n" + long + ",1,0\n", "p.csv:2: "},
+		{"an id that ends the line for terminals", "nodes.csv", "id,label\n\x1b[2J,X\n", "nodes.csv:2: invalid node id"},
 
-		{"npy of more rows than bytes", map[string]string{"f.npy": header("<f4", "(3, 1000000)", 24)}, "--features=f.npy",
-			"f.npy: holds 24 bytes of values"},
-		{"npy of 2^63 values", map[string]string{"f.npy": header("<f8", "(9223372036854775807, 1)", 24)}, "--features=f.npy",
-			"f.npy: "},
-		{"npy whose size wraps to 0", map[string]string{"f.npy": header("<f8", "(4294967296, 536870912)", 0)},
-			"--features=f.npy", "f.npy: "},
-		{"npy of a header of 4 GiB", map[string]string{"f.npy": "\x93NUMPY\x02\x00\xff\xff\xff\xff{"}, "--features=f.npy",
-			"f.npy: has .npy version 2, want 1"},
-		{"npy of objects", map[string]string{"f.npy": header("|O", "(3, 1)", 0) + pickle}, "--features=f.npy",
-			"f.npy: holds Python objects"},
-		{"a pickle", map[string]string{"f.npy": pickle}, "--features=f.npy", "f.npy: is not an .npy array"},
-		{"a pickle in an npz", map[string]string{"f.npz": archived(t, "features.pkl", pickle)}, "--features=f.npz",
+		{"npy of more rows than bytes", "f.npy", header("<f4", "(3, 1000000)", 24), "f.npy: holds 24 bytes of values"},
+		{"npy of 2^63 values", "f.npy", header("<f8", "(9223372036854775807, 1)", 24), "f.npy: "},
+		{"npy whose size wraps to 0", "f.npy", header("<f8", "(4294967296, 536870912)", 0), "f.npy: "},
+		{"npy of a header of 4 GiB", "f.npy", "\x93NUMPY\x02\x00\xff\xff\xff\xff{", "f.npy: has .npy version 2, want 1"},
+		{"npy of objects", "f.npy", header("|O", "(3, 1)", 0) + pickle, "f.npy: holds Python objects"},
+		{"a pickle", "f.npy", pickle, "f.npy: is not an .npy array"},
+		{"a pickle in an npz", "f.npz", archived(t, "features.pkl", pickle),
 			`holds "features.pkl", want arrays of numpy alone`},
-		{"a path out of the archive", map[string]string{"f.npz": archived(t, "../../pwned", "x")}, "--features=f.npz",
-			"want arrays of numpy alone"},
-		{"an array of a path out of the archive",
-			map[string]string{"f.npz": archived(t, "/tmp/../pwned.npy", array(2, 1, 1, 2))}, "--features=f.npz", "f.npz: "},
-		{"npz that claims 16 EiB", map[string]string{"f.npz": strings.ReplaceAll(claims, claimed, "\xff\xff\xff\xff")},
-			"--features=f.npz", "f.npz: "},
-		{"npz of one wide row",
-			map[string]string{"f.npz": zipped(t, map[string]string{"features": header("|u1", "(1, 5000000)", 5000000)})},
-			"--features=f.npz", "f.npz: "},
-		{"npz of 4 million columns",
-			map[string]string{"f.npz": zipped(t, map[string]string{"features": header("|u1", "(3, 4000000)", 3*4000000)})},
-			"--features=f.npz", "f.npz: has 4000000 columns"},
-		{"csr of 4 million columns", map[string]string{"f.npz": sparse(t, 3, 4000000, []int64{0, 1, 2, 3}, []int64{0, 1, 2})},
-			"--features=f.npz", "f.npz: has 4000000 columns"},
-		{"csr of half a million columns",
-			map[string]string{"f.npz": sparse(t, 3, 500000, []int64{0, 1, 2, 3}, []int64{0, 1, 2})}, "--features=f.npz",
-			"f.npz: the names of its 500000 columns"},
-		{"npz of 2^20 empty members", map[string]string{"f.npz": manyMembers(t, 1<<16)}, "--features=f.npz", "f.npz: "},
-		{"csr of 2^62 rows", map[string]string{"f.npz": sparse(t, 1<<62, 4, []int64{0, 1, 2, 3}, []int64{0, 1, 2})},
-			"--features=f.npz", "f.npz: "},
-		{"csr that runs backwards", map[string]string{"f.npz": sparse(t, 3, 4, []int64{0, 2, 1, 3}, []int64{0, 1, 2})},
-			"--features=f.npz", "f.npz: "},
-		{"csr of a negative column", map[string]string{"f.npz": sparse(t, 3, 4, []int64{0, 1, 2, 3}, []int64{0, -1, 2})},
-			"--features=f.npz", "f.npz: "},
-		{"csr of a row of 2^40 values",
-			map[string]string{"f.npz": sparse(t, 3, 4, []int64{0, 1 << 40, 1 << 40, 3}, []int64{0, 1, 2})}, "--features=f.npz",
+		{"a path out of the archive", "f.npz", archived(t, "../../pwned", "x"), "want arrays of numpy alone"},
+		{"an array of a path out of the archive", "f.npz", archived(t, "/tmp/../pwned.npy", array(2, 1, 1, 2)), "f.npz: "},
+		{"npz that claims 16 EiB", "f.npz", strings.ReplaceAll(claims, claimed, "\xff\xff\xff\xff"), "f.npz: "},
+		{"npz of one wide row", "f.npz", zipped(t, map[string]string{"features": header("|u1", "(1, 5000000)", 5000000)}),
 			"f.npz: "},
-		{"edges.npy of 2^61 rows", map[string]string{"e.npy": header("<i8", "(2305843009213693952, 2)", 0)}, "--edges=e.npy",
-			"e.npy: "},
-		{"edges.npy beyond the nodes", map[string]string{"e.npy": npyFile("<i8", "(1, 2)", []int64{0, 1 << 62})},
-			"--edges=e.npy", "e.npy"},
-		{"predictions of infinity", map[string]string{"p.csv": "id,X,Y\na,inf,0\nb,1,0\nc,1,0\n"}, "--predictions=p.csv",
-			"p.csv:2: "},
+		{"npz of 4 million columns", "f.npz",
+			zipped(t, map[string]string{"features": header("|u1", "(3, 4000000)", 3*4000000)}), "f.npz: has 4000000 columns"},
+		{"csr of 4 million columns", "f.npz", sparse(t, 3, 4000000, []int64{0, 1, 2, 3}, []int64{0, 1, 2}),
+			"f.npz: has 4000000 columns"},
+		{"csr of half a million columns", "f.npz", sparse(t, 3, 500000, []int64{0, 1, 2, 3}, []int64{0, 1, 2}),
+			"f.npz: the names of its 500000 columns"},
+		{"npz of 2^20 empty members", "f.npz", manyMembers(t, 1<<16), "f.npz: "},
+		{"csr of 2^62 rows", "f.npz", sparse(t, 1<<62, 4, []int64{0, 1, 2, 3}, []int64{0, 1, 2}), "f.npz: "},
+		{"csr that runs backwards", "f.npz", sparse(t, 3, 4, []int64{0, 2, 1, 3}, []int64{0, 1, 2}), "f.npz: "},
+		{"csr of a negative column", "f.npz", sparse(t, 3, 4, []int64{0, 1, 2, 3}, []int64{0, -1, 2}), "f.npz: "},
+		{"csr of a row of 2^40 values", "f.npz", sparse(t, 3, 4, []int64{0, 1 << 40, 1 << 40, 3}, []int64{0, 1, 2}),
+			"f.npz: "},
+		{"edges.npy of 2^61 rows", "e.npy", header("<i8", "(2305843009213693952, 2)", 0), "e.npy: "},
+		{"edges.npy beyond the nodes", "e.npy", npyFile("<i8", "(1, 2)", []int64{0, 1 << 62}), "e.npy"},
+		{"predictions of infinity", "p.csv", "id,X,Y\na,inf,0\nb,1,0\nc,1,0\n", "p.csv:2: "},
 
-		{"parquet of a footer of 4 GiB", map[string]string{"n.parquet": footer(1<<32 - 1)}, "--nodes=n.parquet",
-			"n.parquet: is not a whole parquet file"},
-		{"parquet of a footer of another place", map[string]string{"n.parquet": footer(16)}, "--nodes=n.parquet",
-			"n.parquet: "},
-		{"parquet without a beginning", map[string]string{"n.parquet": parquetNodes[40:]}, "--nodes=n.parquet",
-			"n.parquet:1: got a NUL byte, want text"},
-		{"parquet that is empty", map[string]string{"n.parquet": ""}, "--nodes=n.parquet", "n.parquet: "},
-		{"parquet of rows of nothing", map[string]string{"n.parquet": emptyIDs(t, 1<<14)}, "--nodes=n.parquet",
-			"n.parquet:1: "},
-		{"parquet of an id of 24 MiB", map[string]string{"n.parquet": longTexts(t, 1, longID{strings.Repeat("x", 24<<20)})},
-			"--nodes=n.parquet", `n.parquet:1: column "id": got a page that takes`},
-		{"parquet of a label of 24 MiB",
-			map[string]string{"n.parquet": longTexts(t, 1, longLabel{1, strings.Repeat("x", 24<<20)})}, "--nodes=n.parquet",
+		{"parquet of a footer of 4 GiB", "n.parquet", footer(1<<32 - 1), "n.parquet: is not a whole parquet file"},
+		{"parquet of a footer of another place", "n.parquet", footer(16), "n.parquet: "},
+		{"parquet without a beginning", "n.parquet", parquetNodes[40:], "n.parquet:1: got a NUL byte, want text"},
+		{"parquet that is empty", "n.parquet", "", "n.parquet: "},
+		{"parquet of rows of nothing", "n.parquet", emptyIDs(t, 1<<14), "n.parquet:1: "},
+		{"parquet of an id of 24 MiB", "n.parquet", longTexts(t, 1, longID{strings.Repeat("x", 24<<20)}),
+			`n.parquet:1: column "id": got a page that takes`},
+		{"parquet of a label of 24 MiB", "n.parquet", longTexts(t, 1, longLabel{1, strings.Repeat("x", 24<<20)}),
 			`n.parquet:1: column "label": got a page that takes`},
-		{"parquet of ids that fill the memory", map[string]string{"n.parquet": longTexts(t, 300, longID{long})},
-			"--nodes=n.parquet", "n.parquet:1: "},
-		{"parquet of properties that fill the memory", map[string]string{"n.parquet": longTexts(t, 300, longTitle{1, long})},
-			"--nodes=n.parquet", "n.parquet:1: "},
-		{"parquet of 2^13 columns", map[string]string{"n.parquet": wideParquet(t, 1<<13)}, "--nodes=n.parquet",
-			"n.parquet: "},
-		{"parquet of a long id",
-			map[string]string{"n.parquet": parquetFile(t, hostileNode{strings.Repeat("x", 4<<20), "X", 1})}, "--nodes=n.parquet",
+		{"parquet of ids that fill the memory", "n.parquet", longTexts(t, 300, longID{long}), "n.parquet:1: "},
+		{"parquet of properties that fill the memory", "n.parquet", longTexts(t, 300, longTitle{1, long}), "n.parquet:1: "},
+		{"parquet of 2^13 columns", "n.parquet", wideParquet(t, 1<<13), "n.parquet: "},
+		{"parquet of a long id", "n.parquet", parquetFile(t, hostileNode{strings.Repeat("x", 4<<20), "X", 1}),
 			"n.parquet:1: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			files := map[string]string{"nodes.csv": nodes, "edges.csv": edges}
-			for name, content := range c.files {
-				files[name] = content
-			}
+			files[c.file] = c.content
 			for name, content := range files {
 				must.Do(t, writeHostile(t, filepath.Join(dir, name), content))
 			}
-			args := []string{"import", "g", "--nodes=nodes.csv", "--edges=edges.csv", "--threads=2"}
-			for _, arg := range append(strings.Fields(c.args), fmt.Sprint("--memory=", hostileMemory)) {
-				name, _, _ := strings.Cut(arg, "=")
-				args = slices.DeleteFunc(args, func(before string) bool { return strings.HasPrefix(before, name+"=") })
-				args = append(args, arg)
+			flags := map[string]string{"nodes": "nodes.csv", "edges": "edges.csv", "memory": strconv.Itoa(hostileMemory)}
+			flags[map[byte]string{'n': "nodes", 'e': "edges", 'f': "features", 'p': "predictions"}[c.file[0]]] = c.file
+			args := []string{"import", "g", "--threads=2"}
+			for name, value := range flags {
+				args = append(args, "--"+name+"="+value)
 			}
 			child := exec.Command(os.Args[0], args...)
 			child.Dir = dir
@@ -205,8 +161,7 @@ func TestHostileFiles(t *testing.T) {
 			if resident > hostileMemory+testBinary {
 				t.Errorf("%d MiB were resident, want %d at most", resident>>20, (hostileMemory+testBinary)>>20)
 			}
-			entries := must.Get(os.ReadDir(dir))(t)
-			for _, entry := range entries {
+			for _, entry := range must.Get(os.ReadDir(dir))(t) {
 				if _, ours := files[entry.Name()]; !ours {
 					t.Errorf("left behind: %s", entry.Name())
 				}
@@ -229,8 +184,7 @@ func readPeak(t *testing.T, path string) int64 {
 		return 0
 	}
 	must.Do(t, err)
-	peak := must.Get(strconv.ParseInt(string(text), 10, 64))(t)
-	return peak << 10
+	return must.Get(strconv.ParseInt(string(text), 10, 64))(t) << 10
 }
 
 // commas are so many columns of a header, each with a name.
