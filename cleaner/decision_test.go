@@ -69,30 +69,15 @@ type nodeState struct {
 	decision decide.Kind
 }
 
-// state is the label and the decision of a node.
-func state(tx *kv.Tx, v kv.NodeID) (now nodeState, err error) {
-	label, err := tx.Value(v, kv.LabelColumn)
-	if err != nil {
-		return now, err
-	}
-	word, err := valueOrNull(tx, v, decide.Column)
-	if err != nil {
-		return now, err
-	}
-	now.label = label.Str()
-	now.decision, err = decide.ParseColumn(word)
-	return now, err
-}
-
 // states are labels and decisions of all nodes.
 func states(t *testing.T, s *kv.Store) map[kv.NodeID]nodeState {
 	t.Helper()
 	all := map[kv.NodeID]nodeState{}
-	view(t, s, func(tx *kv.Tx) (err error) {
+	view(t, s, func(tx *kv.Tx) error {
+		nodes := must.Get(decide.NewReader(tx))(t)
 		for v := range kv.NodeID(tx.NumNodes()) {
-			if all[v], err = state(tx, v); err != nil {
-				return err
-			}
+			of := must.Get(nodes.View(v))(t)
+			all[v] = nodeState{of.Label, of.Decision}
 		}
 		return nil
 	})

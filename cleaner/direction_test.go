@@ -241,58 +241,9 @@ func TestDirectionsAndWeightsAreTheirDefinition(t *testing.T) {
 			s, nodes := g.load(t)
 			g.compute()
 			view(t, s, func(tx *kv.Tx) error {
-				g.checkDiagonals(t, tx, nodes)
-				g.checkPropagated(t, tx, nodes)
 				return g.checkFeatures(t, tx, nodes)
 			})
 		})
-	}
-}
-
-func (g *arcFile) checkDiagonals(t *testing.T, tx *kv.Tx, nodes []kv.NodeID) {
-	t.Helper()
-	diagonals := must.Get(ops.ComputeDiagonals(context.Background(), graphOf(tx), ops.Powers{Hops: arcFileHops},
-		ops.Options{}))(t)
-	for k, power := range g.powers {
-		for v := range g.nodes {
-			if got := diagonals.At(k + 1)[nodes[v]]; !golden.Near(got, power[v][v], 1e-9) {
-				t.Errorf("diagonal %d, node %d: got %v, want %v", k+1, v, got, power[v][v])
-			}
-		}
-	}
-}
-
-func (g *arcFile) checkPropagated(t *testing.T, tx *kv.Tx, nodes []kv.NodeID) {
-	t.Helper()
-	x := make([]float32, g.nodes*g.classes)
-	for v, row := range g.predictions {
-		copy(x[int(nodes[v])*g.classes:], row)
-	}
-	got := make([][]float32, arcFileHops)
-	for k := range got {
-		got[k] = make([]float32, len(x))
-	}
-	op := ops.Operator{Hops: arcFileHops}
-	must.Do(t, ops.Propagate(context.Background(), graphOf(tx), ops.Dense(x, g.classes), op, ops.Options{Workers: 1},
-		func(tile ops.Tile) error {
-			for v := tile.Rows.First; v < tile.Rows.End; v++ {
-				width := tile.Hi - tile.Lo
-				copy(got[tile.Hop-1][int(v)*g.classes+tile.Lo:][:width], tile.Values[int(v-tile.Rows.First)*width:])
-			}
-			return nil
-		}))
-	for k, power := range g.powers {
-		for v := range g.nodes {
-			for j := range g.classes {
-				want := 0.0
-				for u := range g.nodes {
-					want += power[v][u] * float64(g.predictions[u][j])
-				}
-				if got := float64(got[k][int(nodes[v])*g.classes+j]); !golden.Near(got, want, 1e-5) {
-					t.Errorf("hop %d, node %d, class %d: got %v, want %v", k+1, v, j, got, want)
-				}
-			}
-		}
 	}
 }
 

@@ -12,16 +12,11 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-func rescored(t *testing.T, s *kv.Store) *Run {
+func rescored(t *testing.T, s *kv.Store) (run *Run) {
 	t.Helper()
 	if ok, err := RescoreDecided(t.Context(), s, RescoreOptions{}); !ok || err != nil {
 		t.Fatalf("rescore: %v, %v", ok, err)
 	}
-	return mustLastRun(t, s)
-}
-
-func mustLastRun(t *testing.T, s *kv.Store) (run *Run) {
-	t.Helper()
 	view(t, s, func(tx *kv.Tx) (err error) {
 		run, err = LastRun(tx)
 		return err

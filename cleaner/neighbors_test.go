@@ -18,7 +18,7 @@ import (
 // class.
 func communities(seed uint64, n, c int) (p problem, truth []kv.Class) {
 	r := rand.New(rand.NewPCG(seed, 0))
-	p = problem{order: inOrderOfIDs(n), classes: c}
+	p = problem{order: identityOrder(n), classes: c}
 	values := make([]float32, n*c)
 	var edges [][2]kv.NodeID
 	for v := range n {
@@ -61,16 +61,6 @@ func communities(seed uint64, n, c int) (p problem, truth []kv.Class) {
 	}
 	p.graph, p.predictions = kvtest.NewMemoryGraph(n, edges), rowsSource{c, values}
 	return p, truth
-}
-
-func inOrderOfIDs(n int) nodeOrder {
-	return func(yield func(kv.NodeID, error) bool) {
-		for v := range kv.NodeID(n) {
-			if !yield(v, nil) {
-				return
-			}
-		}
-	}
 }
 
 // permuted is the same problem with class k as class to[k].

@@ -200,8 +200,7 @@ func mustCountRun(t *testing.T, what string, s *kv.Store) {
 			err = run.Recount(t.Context(), tx)
 		}
 		must.Do(t, err)
-		suspects, err := nodesWhere(t.Context(), tx, Suspects(run.Threshold))
-		must.Do(t, err)
+		suspects := must.Get(nodesWhere(t.Context(), tx, Suspects(run.Threshold)))(t)
 		labels := must.Get(tx.Reader(kv.LabelColumn))(t)
 		scores := must.Get(tx.Reader(ScoreColumn))(t)
 		count := Run{Threshold: run.Threshold, Nodes: int64(tx.Shape().Present), Edges: tx.Shape().Edges}
@@ -341,7 +340,10 @@ func giveModel(t *testing.T, from, to *kv.Store) error {
 		run := must.Get(lastFit(tx))(t)
 		predictions := must.Get(run.predictions(tx))(t)
 		kvtest.MakeMatrix(t, to, PredictionsMatrix, run.Classes)
-		must.Do(t, to.Update(addRunColumns))
+		must.Do(t, to.Update(func(into *kv.Tx) error {
+			return errors.Join(into.AddColumn(ScoreColumn, kv.KindSingle), into.AddColumn(SuggestedColumn, kv.KindClass),
+				into.AddColumn(ConfidenceColumn, kv.KindSingle), into.AddColumn(RunColumn, kv.KindInt))
+		}))
 		ids := numbersIn(t, tx, to)
 		row := make([]float32, predictions.Width())
 		for some := range slices.Chunk(slices.Sorted(maps.Keys(ids)), 1<<10) { // as many as one transaction takes
@@ -386,12 +388,6 @@ func numbersIn(t *testing.T, tx *kv.Tx, to *kv.Store) map[kv.NodeID]kv.NodeID {
 		return nil
 	})
 	return numbers
-}
-
-// addRunColumns adds the columns that a run writes.
-func addRunColumns(tx *kv.Tx) error {
-	return errors.Join(tx.AddColumn(ScoreColumn, kv.KindSingle), tx.AddColumn(SuggestedColumn, kv.KindClass),
-		tx.AddColumn(ConfidenceColumn, kv.KindSingle), tx.AddColumn(RunColumn, kv.KindInt))
 }
 
 // storesVariable names cleaned stores, as a list of paths. docs/bench/rescores.sh makes them of real graphs.

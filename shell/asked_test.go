@@ -68,9 +68,7 @@ func served(t *testing.T, dir string) (store *kv.Store, stop func()) {
 	store = must.Get(openStore(dir, kv.Options{MemoryBudget: testMemory}))(t)
 	end := must.Get(Serve(t.Context(), store))(t)
 	stop = sync.OnceFunc(func() {
-		if err := errors.Join(end(), store.Close()); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, errors.Join(end(), store.Close()))
 	})
 	t.Cleanup(stop)
 	return store, stop
@@ -426,13 +424,6 @@ func TestReadOnlyHolder(t *testing.T) {
 	}
 }
 
-func textOf(text string, err error) string {
-	if err != nil {
-		panic(err)
-	}
-	return text
-}
-
 // A fault in one job ends that job, and the holder goes on.
 func TestFaultOfAJob(t *testing.T) {
 	cleanedStore(t)
@@ -446,9 +437,7 @@ func TestFaultOfAJob(t *testing.T) {
 			t.Errorf("got exit code %d, %q and %q, want a fault that is told", got.code, got.out, got.err)
 		}
 	}
-	if err := server.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, server.Close())
 }
 
 // firstDifference shows the first lines in which two texts differ.

@@ -85,8 +85,8 @@ func fromElsewhere(db, more string) []string {
 	return args
 }
 
-// TestImportOfARun wants a store with a run of a whole graph to answer as the store that made the run, also after
-// decisions.
+// TestImportOfARun wants a store with a run of a whole graph to answer as the store that made the run. cleaner has the
+// same after decisions.
 func TestImportOfARun(t *testing.T) {
 	cleanedElsewhere(t)
 	got := run(t, "", fromElsewhere("home", "")...)
@@ -126,16 +126,6 @@ func TestImportOfARun(t *testing.T) {
 		both("export", "DB", "transition", "--out", "-")
 	}
 	same()
-	// Where no label changes, rescore takes in decisions alone, here and there.
-	ids := strings.Fields(mustRun(t, "shell", "g", "-c", "suspects limit 7 return id", "--format", "csv"))[1:]
-	both("shell", "DB", "--who", "ann", "-c",
-		fmt.Sprintf("reject %s, %s; unsure %s; reject %s; reject %s; undo", ids[0], ids[1], ids[2], ids[3], ids[4]))
-	for _, db := range []string{"home", "g"} {
-		reviewEnd(t, db)
-	}
-	same()
-	both("shell", "DB", "--who", "ann", "-c", fmt.Sprintf("accept %s; reject %s; undo", ids[5], ids[6]), "--format", "csv")
-	same()
 	if got := mustRun(t, "check", "home"); !strings.Contains(got, "no problems") {
 		t.Errorf("check: got %s", got)
 	}
@@ -167,7 +157,10 @@ func TestImportOfAPart(t *testing.T) {
 		!strings.Contains(got.err, "; 150 nodes and ") {
 		t.Fatalf("import: got %+v", got)
 	}
-	reviewEnd(t, "home")
+	must.Do(t, withStore("home", kv.Options{}, func(store *kv.Store) error {
+		_, err := (&review.Step{Finish: true}).Do(t.Context(), store, query.Options{})
+		return err
+	}))
 	for _, c := range []struct {
 		args []string
 		code int
@@ -190,15 +183,6 @@ func TestImportOfAPart(t *testing.T) {
 			t.Errorf("%q: got exit code %d, %s%s, want %d and %q", c.args, got.code, got.out, got.err, c.code, c.want)
 		}
 	}
-}
-
-// reviewEnd does what a review does in the end.
-func reviewEnd(t *testing.T, db string) {
-	t.Helper()
-	must.Do(t, withStore(db, kv.Options{}, func(store *kv.Store) error {
-		_, err := (&review.Step{Finish: true}).Do(t.Context(), store, query.Options{})
-		return err
-	}))
 }
 
 // TestImportRefusesARun wants files that do not fit together to be refused, with the place and the value, and no store.
@@ -231,7 +215,6 @@ func TestImportRefusesARun(t *testing.T) {
 		{row(4, ""), "--scores bad.csv", exitFailed, `bad.csv:2: node "` + fields[0] + `": suggestion "` + fields[3] +
 			`" with confidence NaN`},
 		{func() { bad("bad.csv", header+"\n"+rest) }, "--scores bad.csv", exitFailed, `has no row for node "` + fields[0]},
-		{changed(map[string]any{"scored": 399, "suspects": 39}), "--run bad.json", exitFailed, "400 nodes have a score and "},
 		{changed(map[string]any{"model": nil}), "--run bad.json", exitFailed, "bad.json: has no model"},
 		{
 			func() { bad("bad.csv", "id,label\np0,Cooking\n") }, "--nodes bad.csv", exitFailed,

@@ -57,15 +57,13 @@ func TestPassedFiles(t *testing.T) {
 		}
 		// A pipe that has a name, and one that has none.
 		must.Do(t, unix.Mkfifo(db+".csv", 0o600))
-		writer := &exec.Cmd{Path: textOf(exec.LookPath("sh")),
+		writer := &exec.Cmd{Path: machineProgram(t, "sh"),
 			Args: []string{"sh", "-c", "printf 'id\\nn1\\nn2\\n' > " + db + ".csv"}}
 		must.Do(t, writer.Start())
 		if got := give(t, ".", "score", db, "--nodes", db+".csv", "--format", "csv"); strings.Count(got, "\nn") != 2 {
 			t.Errorf("%s, a pipe: got %s", db, got)
 		}
-		if err := writer.Wait(); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, writer.Wait())
 		if db == "h" { // in a directory it is no file of a table: to open it might wait for ever
 			write(t, map[string]string{db + ".parts/a.csv": "id\nn1\n"})
 			must.Do(t, os.Rename(db+".csv", db+".parts/b.csv"))

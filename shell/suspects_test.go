@@ -78,7 +78,6 @@ func TestGateEndsWith(t *testing.T) {
 	}{
 		{"as cleaned", func() {}, "--most 64", exitDone, []string{": passed"}},
 		{"too many", func() {}, "--most-share 0", exitVerdict, []string{"scored nodes are suspects above", "want at most 0"}},
-		{"no baseline", func() {}, "--baseline nowhere.csv", exitFailed, []string{"nowhere.csv"}},
 		{"wrong usage", func() {}, "--most -1", exitUsage, nil},
 		{"compacted", func() { mustRun(t, "compact", "g") }, "--most 64", exitDone, []string{": passed"}},
 		{

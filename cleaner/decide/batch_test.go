@@ -16,12 +16,11 @@ func TestWhatDoesNotFitIsHalved(t *testing.T) {
 	l := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{}))(t)
 	must.Do(t, l.AddNode(kv.Node{ID: "a"}))
 	must.Get(l.Commit(t.Context(), nil))(t)
-	s, err := kv.Open(dir, kv.Options{MemoryBudget: 64 << 20})
-	must.Do(t, err)
+	s := must.Get(kv.Open(dir, kv.Options{MemoryBudget: 64 << 20}))(t)
 	defer s.Close()
 	const n = 40_000
 	tries, next := 0, 0
-	err = inBatches(t.Context(), s, n, n, func(tx *kv.Tx, first, end int) error {
+	err := inBatches(t.Context(), s, n, n, func(tx *kv.Tx, first, end int) error {
 		tries++
 		for i := first; i < end; i++ {
 			if err := tx.Space("scratch").Put(binary.BigEndian.AppendUint64(nil, uint64(i)), nil); err != nil {

@@ -38,8 +38,7 @@ func loadDir(t *testing.T, seed uint64, n int) string {
 
 func openDir(t *testing.T, dir string) *kv.Store {
 	t.Helper()
-	s := must.Get(index.Open(dir, kv.Options{MemoryBudget: 64 << 20}))(t)
-	return s
+	return must.Get(index.Open(dir, kv.Options{MemoryBudget: 64 << 20}))(t)
 }
 
 // loaded is a store that no run has scored, closed when the test ends.
