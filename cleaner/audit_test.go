@@ -168,8 +168,7 @@ func TestAuditOfAll(t *testing.T) {
 		a.Left() > 1e-9 {
 		t.Errorf("all are looked at: %+v, want a rate of %v", a, want)
 	}
-	err := DrawAudit(context.Background(), s, 10, 1)
-	must.Do(t, err)
+	must.Do(t, DrawAudit(context.Background(), s, 10, 1))
 	must.Do(t, s.Update(func(tx *kv.Tx) error { return tx.Documents(auditSpace).Delete(auditKey) }))
 	if err := DrawAudit(context.Background(), s, 10, 1); !errors.Is(err, ErrAudit) {
 		t.Errorf("all labels are judged: %v, want %v", err, ErrAudit)

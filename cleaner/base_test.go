@@ -78,9 +78,7 @@ func train(t *testing.T, p problem, opt Options) ([]float32, *PredictReport) {
 		t.Fatalf("training with %+v: %v", opt, err)
 	}
 	closeStore(t, predictions)
-	values := make([]float32, len(p.labels)*p.classes)
-	must.Do(t, predictions.Read(kv.Range{End: kv.NodeID(len(p.labels))}, 0, p.classes, values))
-	return values, trained.report
+	return allRows(t, predictions), trained.report
 }
 
 // checkPredictions wants rows of probabilities.

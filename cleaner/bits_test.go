@@ -60,9 +60,8 @@ func (p plantedPartition) describe(t *testing.T, s *kv.Store, width int) {
 // bytesOf are the numbers of a matrix, by node.
 func bytesOf(t *testing.T, s *kv.Store, name string) (text []byte) {
 	t.Helper()
-	view(t, s, func(tx *kv.Tx) error {
-		matrix, err := tx.Matrix(name)
-		must.Do(t, err)
+	view(t, s, func(tx *kv.Tx) (err error) {
+		matrix := must.Get(tx.Matrix(name))(t)
 		values := make([]float32, tx.NumNodes()*matrix.Width())
 		must.Do(t, matrix.Read(kv.Range{End: kv.NodeID(tx.NumNodes())}, 0, matrix.Width(), values))
 		text, err = binary.Append(nil, binary.LittleEndian, values)

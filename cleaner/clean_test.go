@@ -101,8 +101,7 @@ func (p plantedPartition) loadDir(t *testing.T) string {
 
 func openPlanted(t *testing.T, dir string) *kv.Store {
 	t.Helper()
-	s := must.Get(index.Open(dir, kv.Options{MemoryBudget: 64 << 20}))(t)
-	return s
+	return must.Get(index.Open(dir, kv.Options{MemoryBudget: 64 << 20}))(t)
 }
 
 // load makes a store of it, with predictions unless bare, closed when the test ends.

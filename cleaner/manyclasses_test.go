@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/paper"
-	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -29,8 +28,7 @@ func TestCleanOfManyClasses(t *testing.T) {
 		}
 	}
 	must.Get(l.Commit(context.Background(), nil))(t)
-	s, err := index.Open(dir, kv.Options{MemoryBudget: 64 << 20})
-	must.Do(t, err)
+	s := openPlanted(t, dir)
 	endSound(t, s)
 	var classes []string
 	view(t, s, func(tx *kv.Tx) error { classes = tx.Classes(); return nil })
@@ -56,7 +54,7 @@ func TestCleanOfManyClasses(t *testing.T) {
 		t.Errorf("matrices between %d classes of the default preset: got %d bytes, want at most 48 MiB", 10*c, got)
 	}
 	var small *ops.BudgetError
-	_, err = Clean(context.Background(), s, Options{Method: paper.Published, MemoryBudget: little})
+	_, err := Clean(context.Background(), s, Options{Method: paper.Published, MemoryBudget: little})
 	if !errors.As(err, &small) || small.Least < 8*c*c {
 		t.Fatalf("cleaning %d classes in %d bytes: got %v, want a budget error", c, little, err)
 	}

@@ -389,8 +389,7 @@ func (out pieceOutcome) mustBe(t *testing.T, tx *kv.Tx, run *Run, notices []stri
 	for i, v := range nodes {
 		var values [5]kv.Value
 		for j, name := range []string{ScoreColumn, SuggestedColumn, ConfidenceColumn, kv.LabelColumn, decide.Column} {
-			value := must.Get(valueOrNull(tx, v, name))(t)
-			values[j] = value
+			values[j] = must.Get(valueOrNull(tx, v, name))(t)
 		}
 		if values[0].IsNull() != math.IsNaN(float64(out.scores[i])) {
 			t.Fatalf("position %d: got score %v, want %v", i, out.scores[i], values[0])

@@ -60,8 +60,7 @@ func TestRepairOfRuns(t *testing.T) {
 				if err != nil || run.ID != test.last || (run.joint != nil) != test.scores {
 					return fmt.Errorf("the last run: got %+v (%w), want run %d, its fit: %v", run, err, test.last, test.scores)
 				}
-				scores, err := tx.Reader(ScoreColumn)
-				must.Do(t, err)
+				scores := must.Get(tx.Reader(ScoreColumn))(t)
 				left := 0
 				for v := range kv.NodeID(nodes) {
 					score := must.Get(scores.At(v))(t)
@@ -75,9 +74,7 @@ func TestRepairOfRuns(t *testing.T) {
 				_, err = Explain(t.Context(), tx, 0, ops.Options{})
 				return err
 			})
-			if err := Repair(t.Context(), s, func(m kv.Correction) { t.Errorf("repairing again did %v", m) }); err != nil {
-				t.Error(err)
-			}
+			must.Do(t, Repair(t.Context(), s, func(m kv.Correction) { t.Errorf("repairing again did %v", m) }))
 			if run := mustClean(t, s, Options{Method: paper.Published}); run.ID != test.last+1 {
 				t.Errorf("cleaned again: got run %d, want %d", run.ID, test.last+1)
 			}

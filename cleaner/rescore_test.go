@@ -47,8 +47,7 @@ func (p plantedPartition) decideByTruth(t *testing.T, s *kv.Store, count int, co
 
 func mustRescore(t *testing.T, s *kv.Store) *Rescoring {
 	t.Helper()
-	done := must.Get(Rescore(context.Background(), s, RescoreOptions{}))(t)
-	return done
+	return must.Get(Rescore(context.Background(), s, RescoreOptions{}))(t)
 }
 
 // TestRescore wants scores in the order that they had, the counts and the index to agree with them, and what Undo takes
@@ -113,8 +112,7 @@ func cleanTrusts(t *testing.T, correction decide.Kind) {
 		t.Helper()
 		tx := s.Begin()
 		defer tx.Close()
-		changes := must.Get(ChangesSince(t.Context(), tx, again))(t)
-		return changes
+		return must.Get(ChangesSince(t.Context(), tx, again))(t)
 	}
 	if changes := outdated(); changes.Changes != nil || changes.Misfits != nil {
 		t.Errorf("decisions that the run has seen: got %q, want nothing outdated", changes)

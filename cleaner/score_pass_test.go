@@ -64,16 +64,14 @@ func addLabelled(t *testing.T, s *kv.Store, labels ...string) {
 		}
 		return nil
 	})
-	p, err := s.NewPatch(kv.PatchOptions{Labels: true})
-	must.Do(t, err)
+	p := must.Get(s.NewPatch(kv.PatchOptions{Labels: true}))(t)
 	for i := range 12 {
 		id := fmt.Sprint("in-", i)
-		err = errors.Join(err, p.AddNode(kv.Node{ID: id, Label: labels[i%len(labels)]}))
+		must.Do(t, p.AddNode(kv.Node{ID: id, Label: labels[i%len(labels)]}))
 		for j := range 3 {
-			err = errors.Join(err, p.AddEdge(id, ids[(i*31+j)%len(ids)], int64(j)))
+			must.Do(t, p.AddEdge(id, ids[(i*31+j)%len(ids)], int64(j)))
 		}
 	}
-	must.Do(t, err)
 	must.Get(p.Commit(t.Context()))(t)
 }
 

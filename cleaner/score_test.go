@@ -68,8 +68,7 @@ func mustEqualStored(t *testing.T, tx *kv.Tx) {
 	scores := must.Get(Score(t.Context(), tx, nodes, ops.Options{}))(t)
 	s := mustScorer(t, tx)
 	for _, v := range nodes { // computed, also if the stored score is up to date
-		score := must.Get(s.score(v))(t)
-		scores = append(scores, score)
+		scores = append(scores, must.Get(s.score(v))(t))
 	}
 	for _, got := range scores {
 		e := Explanation{Node: got.Node}

@@ -32,8 +32,7 @@ func TestParseSplit(t *testing.T) {
 
 func mustDraw(t *testing.T, order []kv.NodeID, labels []kv.Class, shares [3]float64, seed uint64) []Split {
 	t.Helper()
-	splits := must.Get(drawSplits(listOrder(order), labels, shares, seed))(t)
-	return splits
+	return must.Get(drawSplits(listOrder(order), labels, shares, seed))(t)
 }
 
 func countSplits(splits []Split) (counts [SplitUnused + 1]int) {

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
-	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // dataSet is the folder of a real data set, or skips the test.
@@ -45,8 +44,7 @@ func TestCoraSameBytes(t *testing.T) {
 		}
 		z := filepath.Join(dir, "z.npy")
 		mustRun(t, append([]string{"export", db, "features", "--out", z}, flags...)...)
-		bytes := must.Get(os.ReadFile(z))(t)
-		files["features"] = string(bytes)
+		files["features"] = string(mustRead(t, z))
 		return files
 	}
 	want := exports("--threads", "1", "--memory", "4GiB")

@@ -15,8 +15,7 @@ import (
 
 func mustRead(t *testing.T, path string) []byte {
 	t.Helper()
-	content := must.Get(os.ReadFile(path))(t)
-	return content
+	return must.Get(os.ReadFile(path))(t)
 }
 
 // What clean takes from decisions, in the order of the nodes file.

@@ -64,9 +64,7 @@ func TestIntegers(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("seed %d, %s: got %v, want %v", seed, descr, got, want)
 		}
-		if err := m.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, m.Close())
 	}
 }
 
@@ -87,9 +85,7 @@ func TestIntegersTransposed(t *testing.T) {
 		if m.NumRows != int64(edges) || !slices.Equal(got, want) {
 			t.Errorf("seed %d: got %d rows %v, want %d rows %v", seed, m.NumRows, got, edges, want)
 		}
-		if err := m.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, m.Close())
 	}
 }
 

@@ -179,9 +179,7 @@ func TestFortranBlocks(t *testing.T) {
 	if seen != rows {
 		t.Errorf("got %d rows, want %d", seen, rows)
 	}
-	if err := r.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, r.Close())
 }
 
 // csrMembers is the matrix [[0 5 0] [0 0 0] [7 0 6]], its last row out of order.
@@ -378,8 +376,6 @@ func FuzzOpen(f *testing.F) {
 		if limit := int64(len(content)+1) * maxInflation; values > limit && !bytes.Contains(content, []byte("indptr")) {
 			t.Errorf("got %d values of a file of %d bytes", values, len(content))
 		}
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, r.Close())
 	})
 }

@@ -90,9 +90,7 @@ func TestLayouts(t *testing.T) {
 			if got != c.want || in.Form() != c.told {
 				t.Errorf("%s %q: got %s, told %q\nwant %s, told %q", name, c.content, got, in.Form(), c.want, c.told)
 			}
-			if err := in.Close(); err != nil {
-				t.Error(err)
-			}
+			must.Do(t, in.Close())
 		}
 	}
 }
@@ -111,9 +109,7 @@ func TestRecognizedHeaders(t *testing.T) {
 		if got := fmt.Sprintf("%q", in.Header()); got != c.want {
 			t.Errorf("%q: got %s, want %s", c.content, got, c.want)
 		}
-		if err := in.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, in.Close())
 	}
 }
 
@@ -130,7 +126,5 @@ func TestPartsWithoutHeader(t *testing.T) {
 	if want := `["1" "2"]["2" "3"]["x,y" "z"]`; got.String() != want || in.Form() != "blanks, no header" {
 		t.Errorf("got %s, told %q, want %s", got.String(), in.Form(), want)
 	}
-	if err := in.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, in.Close())
 }

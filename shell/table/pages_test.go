@@ -63,8 +63,7 @@ func parquetOf(t *testing.T, c claim) []byte {
 func TestClaims(t *testing.T) {
 	zeros := make([]byte, 16<<20)
 	packed := func(codec compress.Codec) []byte {
-		out := must.Get(codec.Encode(nil, zeros))(t)
-		return out
+		return must.Get(codec.Encode(nil, zeros))(t)
 	}
 	v1 := func(values, size int32, encoding format.Encoding) format.PageHeader {
 		return format.PageHeader{Type: format.DataPage, UncompressedPageSize: size,

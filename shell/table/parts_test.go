@@ -87,9 +87,7 @@ func partRows(t *testing.T, parts Parts, workers int) (rows []string) {
 	if in.Offset() != in.Size() {
 		t.Errorf("%d bytes were read, want all %d", in.Offset(), in.Size())
 	}
-	if err = errors.Join(err, in.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, in.Close()))
 	return rows
 }
 

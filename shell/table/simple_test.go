@@ -172,8 +172,7 @@ func rowText(row Row, err error) string {
 // of integers are read as such.
 func scanned(t testing.TB, path string, chunk, workers int, ordered bool) []string {
 	t.Helper()
-	r, err := Open(t.Context(), Parts{name: path, paths: []string{path}, chunk: chunk}, testMemory)
-	must.Do(t, err)
+	r := must.Get(Open(t.Context(), Parts{name: path, paths: []string{path}, chunk: chunk}, testMemory))(t)
 	parts, failed := make([][]string, workers), make([]error, workers)
 	var mu sync.Mutex
 	var got []string
@@ -184,7 +183,7 @@ func scanned(t testing.TB, path string, chunk, workers int, ordered bool) []stri
 			return failed[worker]
 		}
 	}
-	err = r.Scan(t.Context(), workers, func(worker int, c *Chunk) error {
+	err := r.Scan(t.Context(), workers, func(worker int, c *Chunk) error {
 		parts[worker], failed[worker] = parts[worker][:0], nil
 		var pairs [2]IntegerPair
 		for n := len(pairs); n == len(pairs); {
@@ -211,9 +210,7 @@ func scanned(t testing.TB, path string, chunk, workers int, ordered bool) []stri
 	if err != nil {
 		got = append(got, rowText(Row{}, err))
 	}
-	if err := r.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, r.Close())
 	return got
 }
 
@@ -226,9 +223,7 @@ func againstSimple(t testing.TB, path string, content []byte, chunk int) {
 		return // the header, of which other tests are
 	}
 	columns := len(r.Header())
-	if err := r.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, r.Close())
 	want := simpleRows(r.layout, content, columns)
 	for workers := range 3 {
 		if got := scanned(t, path, chunk, 1+workers, true); !slices.Equal(got, want) {
@@ -339,20 +334,17 @@ func TestScanError(t *testing.T) {
 			if ordered && (last < 100 || last > 499) {
 				t.Errorf("%d workers: %d chunks came in order, want those before line 500", workers, last)
 			}
-			if err := r.Close(); err != nil {
-				t.Error(err)
-			}
+			must.Do(t, r.Close())
 		}
 	}
 }
 
 func TestScanCancelled(t *testing.T) {
 	path := write(t, "a.csv", []byte("id\n"+strings.Repeat("xyz\n", 1000)))
-	r, err := Open(t.Context(), Parts{name: path, paths: []string{path}, chunk: 16}, testMemory)
-	must.Do(t, err)
+	r := must.Get(Open(t.Context(), Parts{name: path, paths: []string{path}, chunk: 16}, testMemory))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	chunks := 0
-	err = r.Scan(ctx, 2, func(int, *Chunk) error { return nil }, func(int, *Chunk) error {
+	err := r.Scan(ctx, 2, func(int, *Chunk) error { return nil }, func(int, *Chunk) error {
 		if chunks++; chunks == 10 {
 			cancel()
 		}
@@ -361,7 +353,5 @@ func TestScanCancelled(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || chunks > 12 {
 		t.Errorf("got %v after %d chunks, want it to be cancelled after 10", err, chunks)
 	}
-	if err := r.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, r.Close())
 }

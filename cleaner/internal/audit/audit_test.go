@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // labels yields labels with scores.
@@ -21,11 +23,7 @@ func labels(scores []float64) func(do func(uint32, float64)) error {
 
 func draw(t testing.TB, scores []float64, seed uint64) *Sample {
 	t.Helper()
-	s, err := New(seed, labels(scores))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return must.Get(New(seed, labels(scores)))(t)
 }
 
 func randomScores(n int) []float64 {

@@ -74,11 +74,7 @@ func TestListDraws(t *testing.T) {
 
 func newList(t testing.TB, seed uint64, draws int64, share float64, all []float64) *List {
 	t.Helper()
-	l, err := NewList(seed, 0, draws, share, AttemptError(0), labels(all))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
+	return must.Get(NewList(seed, 0, draws, share, AttemptError(0), labels(all)))(t)
 }
 
 func TestListFollowsChances(t *testing.T) {

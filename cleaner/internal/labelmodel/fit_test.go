@@ -68,9 +68,7 @@ func (m mixture) rows(classes int) Rows {
 
 func (m mixture) fit(t *testing.T, classes, workers int) *Model {
 	t.Helper()
-	model, err := Fit(context.Background(), nil, m.rows(classes), workers, nil)
-	must.Do(t, err)
-	return model
+	return must.Get(Fit(context.Background(), nil, m.rows(classes), workers, nil))(t)
 }
 
 // rate is the share of wrong labels that the fit found.

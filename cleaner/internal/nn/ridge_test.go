@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // ridgeRowsOf are rows around a centre for each class, dense or sparse.
@@ -73,10 +75,7 @@ func TestRidgeLeavesOut(t *testing.T) {
 	const count, width, classes = 90, 37, 3
 	dense, class := ridgeRowsOf(random, count, width, classes, 0.3)
 	x := Dense(dense, count, width)
-	r, err := FitRidge(t.Context(), &x, func(row int) int { return class[row] }, classes, 1, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(FitRidge(t.Context(), &x, func(row int) int { return class[row] }, classes, 1, nil))(t)
 	var layers Activations
 	logits := layers.Outputs(r.Net, x)
 	for row := 0; row < count; row += 7 {
@@ -96,14 +95,8 @@ func TestRidgeBits(t *testing.T) {
 		const count, classes = 700, 4
 		dense, class := ridgeRowsOf(random, count, width, classes, 0.1)
 		x := Dense(dense, count, width)
-		one, err := FitRidge(t.Context(), &x, func(row int) int { return class[row] }, classes, 1, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		three, err := FitRidge(t.Context(), &x, func(row int) int { return class[row] }, classes, 3, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		one := must.Get(FitRidge(t.Context(), &x, func(row int) int { return class[row] }, classes, 1, nil))(t)
+		three := must.Get(FitRidge(t.Context(), &x, func(row int) int { return class[row] }, classes, 3, nil))(t)
 		if !reflect.DeepEqual(one, three) {
 			t.Errorf("%d columns: another fit with three goroutines", width)
 		}

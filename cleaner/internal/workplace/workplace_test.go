@@ -35,8 +35,7 @@ func kept(t *testing.T, s *kv.Store) []string {
 func in(t *testing.T, s *kv.Store, do func(p *Place, tx *kv.Tx)) {
 	t.Helper()
 	must.Do(t, s.View(func(tx *kv.Tx) error {
-		p, err := Open(t.Context(), s, tx)
-		must.Do(t, err)
+		p := must.Get(Open(t.Context(), s, tx))(t)
 		do(p, tx)
 		return p.Close()
 	}))

@@ -34,9 +34,7 @@ func serve(t *testing.T, dir string, work func(context.Context, *Job) []byte) *S
 	s := must.Get(Listen(t.Context(), dir, work))(t)
 	t.Cleanup(func() {
 		s.End()
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, s.Close())
 	})
 	return s
 }
@@ -166,8 +164,7 @@ func TestAskerThatStops(t *testing.T) {
 
 func connect(t *testing.T, dir string) net.Conn {
 	t.Helper()
-	conn := must.Get(net.Dial("unix", socketAt(dir)))(t)
-	return conn
+	return must.Get(net.Dial("unix", socketAt(dir)))(t)
 }
 
 // socketAt is the path of the socket in a directory.
@@ -175,9 +172,7 @@ func socketAt(dir string) string { return filepath.Join(dir, DirectoryName, sock
 
 func closeConn(t *testing.T, conn net.Conn) {
 	t.Helper()
-	if err := conn.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, conn.Close())
 }
 
 // Ctrl-C of the asker ends its job alone, and the result still comes.
@@ -236,9 +231,7 @@ func TestEndOfTheHolder(t *testing.T) {
 	if idle, err := s.StopIdle(); idle || err != nil {
 		t.Errorf("with a job: got idle %v, error %v", idle, err)
 	}
-	if err := s.Stop(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, s.Stop())
 	if _, err := asked(t.Context(), dir); !errors.Is(err, ErrNobody) {
 		t.Errorf("a holder that has stopped: got %v, want ErrNobody", err)
 	}
@@ -246,9 +239,7 @@ func TestEndOfTheHolder(t *testing.T) {
 	if got := <-results; got != ErrEnded.Error() {
 		t.Errorf("got %q, want %q", got, ErrEnded)
 	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, s.Close())
 	if _, err := os.Stat(filepath.Join(dir, DirectoryName)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("left behind: %v", err)
 	}
@@ -360,9 +351,7 @@ func TestSilentAskers(t *testing.T) {
 			t.Fatalf("got %q, %v", got, err)
 		}
 	}
-	if err := errors.Join(conn.SetReadDeadline(time.Now().Add(greetingTime/2)), s.Close()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, errors.Join(conn.SetReadDeadline(time.Now().Add(greetingTime/2)), s.Close()))
 	if n, err := conn.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Errorf("after the end: got %d bytes, %v, want the end of the connection", n, err)
 	}
@@ -392,9 +381,7 @@ func TestPlaces(t *testing.T) {
 				t.Errorf("%s: got %v, %v, want mode %v", path, info.Mode(), err, want)
 			}
 		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, s.Close())
 		if _, err := os.Lstat(filepath.Join(dir, DirectoryName)); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("left behind: %v", err)
 		}
@@ -417,9 +404,7 @@ func TestMovedPlace(t *testing.T) {
 			t.Errorf("%s: got %q, %v, want %s", at, got, err, want)
 		}
 	}
-	if err := first.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, first.Close())
 	if got, err := asked(t.Context(), dir); err != nil || got != "second" {
 		t.Errorf("after the end of the first: got %q, %v", got, err)
 	}

@@ -91,8 +91,7 @@ func newLifetime(t *testing.T) *lifetime {
 func copyOpen(t *testing.T, from, to string) {
 	t.Helper()
 	manifest := func() string {
-		text := must.Get(os.ReadFile(filepath.Join(from, "MANIFEST")))(t)
-		return string(text)
+		return string(must.Get(os.ReadFile(filepath.Join(from, "MANIFEST")))(t))
 	}
 	for range 100 {
 		before := manifest()
@@ -223,8 +222,7 @@ func TestDamagedStores(t *testing.T) {
 // filesOfStore are the files in the directory of a store.
 func filesOfStore(t *testing.T, db string) (names []string) {
 	t.Helper()
-	entries := must.Get(os.ReadDir(db))(t)
-	for _, entry := range entries {
+	for _, entry := range must.Get(os.ReadDir(db))(t) {
 		if entry.Type().IsRegular() {
 			names = append(names, entry.Name())
 		}

@@ -98,15 +98,12 @@ func TestHub(t *testing.T) {
 	const neighbors = 100_000
 	dir := filepath.Join(t.TempDir(), "store")
 	load := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{}))(t)
-	add := func(err error) {
-		must.Do(t, err)
-	}
-	add(load.AddNode(kv.Node{ID: "hub", Label: "A"}))
+	must.Do(t, load.AddNode(kv.Node{ID: "hub", Label: "A"}))
 	for i := range neighbors {
-		add(load.AddNode(kv.Node{ID: fmt.Sprint(i), Label: string(rune('A' + i%3))}))
+		must.Do(t, load.AddNode(kv.Node{ID: fmt.Sprint(i), Label: string(rune('A' + i%3))}))
 	}
 	for i := range neighbors {
-		add(load.AddEdge("hub", fmt.Sprint(i), 0))
+		must.Do(t, load.AddEdge("hub", fmt.Sprint(i), 0))
 	}
 	must.Get(load.Commit(t.Context(), nil))(t)
 	store := papers.Reopen(t, dir)

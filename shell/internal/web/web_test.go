@@ -51,9 +51,7 @@ func serve(t *testing.T, store *kv.Store, change func(*Options)) *client {
 	transport := &http.Transport{}
 	t.Cleanup(func() {
 		transport.CloseIdleConnections()
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, server.Close())
 	})
 	return &client{t, &http.Client{Transport: transport}, server,
 		http.Header{"Authorization": {"Bearer " + server.keys.token}, "Accept": {"application/json"}}, server.Origin()}
@@ -62,10 +60,7 @@ func serve(t *testing.T, store *kv.Store, change func(*Options)) *client {
 // browser is a client that came in by the printed address, and does not follow redirects.
 func (c *client) browser() *client {
 	c.Helper()
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		c.Fatal(err)
-	}
+	jar := must.Get(cookiejar.New(nil))(c.T)
 	b := &client{c.T, &http.Client{Transport: c.Transport, Jar: jar, CheckRedirect: func(*http.Request,
 		[]*http.Request) error {
 		return http.ErrUseLastResponse
@@ -83,10 +78,7 @@ func (c *client) do(
 	method, path, kind, body string, change func(*http.Request),
 ) (status int, text string, header http.Header) {
 	c.Helper()
-	r, err := http.NewRequestWithContext(c.Context(), method, c.base+path, strings.NewReader(body))
-	if err != nil {
-		c.Fatal(err)
-	}
+	r := must.Get(http.NewRequestWithContext(c.Context(), method, c.base+path, strings.NewReader(body)))(c.T)
 	r.Header = c.header.Clone()
 	if kind != "" {
 		r.Header.Set("Content-Type", kind)
@@ -95,14 +87,9 @@ func (c *client) do(
 		change(r)
 	}
 	answer, err := c.Do(r)
-	if err != nil {
-		c.Fatal(err)
-	}
+	must.Do(c.T, err)
 	defer answer.Body.Close()
-	content, err := io.ReadAll(answer.Body)
-	if err != nil {
-		c.Fatal(err)
-	}
+	content := must.Get(io.ReadAll(answer.Body))(c.T)
 	return answer.StatusCode, continued.ReplaceAllString(string(content), " "), answer.Header
 }
 
@@ -639,9 +626,7 @@ func TestListen(t *testing.T) {
 			if host, _, err := net.SplitHostPort(at); err != nil || !net.ParseIP(host).IsLoopback() {
 				t.Errorf("%s: listens at %s", address, at)
 			}
-			if err := server.Close(); err != nil {
-				t.Error(err)
-			}
+			must.Do(t, server.Close())
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // TestCensusKeepsToItsMemory gives census just the memory that it asks for, and counts all that it takes.
@@ -44,9 +46,7 @@ func TestCensusKeepsToItsMemory(t *testing.T) {
 		enough := all(need)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		if err := Run(context.Background(), "", bytes.NewReader(enough), io.Discard); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Run(context.Background(), "", bytes.NewReader(enough), io.Discard))
 		runtime.ReadMemStats(&after)
 		// What is read and written at once, and the sample, come beside it.
 		if taken := int64(after.TotalAlloc - before.TotalAlloc); taken > need+32<<20 {

@@ -9,6 +9,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // stream is the bytes of frames and an end frame.
@@ -17,13 +19,9 @@ func stream(t testing.TB, frames ...Frame) []byte {
 	var out bytes.Buffer
 	w := NewWriter(&out)
 	for i := range frames {
-		if err := w.Write(&frames[i]); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Write(&frames[i]))
 	}
-	if err := w.End(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.End())
 	return out.Bytes()
 }
 
@@ -31,11 +29,7 @@ func stream(t testing.TB, frames ...Frame) []byte {
 func jobFrame(t testing.TB, op string, job Job) Frame {
 	t.Helper()
 	job.Op = op
-	text, err := json.Marshal(job)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return Frame{Kind: KindJob, Payload: text}
+	return Frame{Kind: KindJob, Payload: must.Get(json.Marshal(job))(t)}
 }
 
 const testVersion = "graphcleaner v1"
@@ -62,9 +56,7 @@ func groupFrame() Frame { return Frame{Kind: KindGroup, Row: 1, Column: 1} }
 func output(t testing.TB, in []byte) []Frame {
 	t.Helper()
 	var out bytes.Buffer
-	if err := Run(context.Background(), testVersion, bytes.NewReader(in), &out); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Run(context.Background(), testVersion, bytes.NewReader(in), &out))
 	return framesOf(t, out.Bytes())
 }
 
@@ -76,9 +68,7 @@ func framesOf(t testing.TB, stream []byte) (frames []Frame) {
 		if errors.Is(err, io.EOF) {
 			t.Fatal("the output has no end frame")
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if f.Kind == KindEnd {
 			if int(f.Count) != len(frames) {
 				t.Fatalf("the end frame has %d frames, %d were written", f.Count, len(frames))
@@ -169,16 +159,12 @@ func TestArcsOfSortedEdges(t *testing.T) {
 	}
 	for at, want := range []struct{ arcs, sums string }{{"{[0 1] [0 1 2] [1 0]}", "[1 1]"}, {"{[5] [0 1] [2]}", "[1]"}} {
 		var arcs arcList
-		if err := arcs.read(&frames[2*at], 6); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, arcs.read(&frames[2*at], 6))
 		if got := fmt.Sprint(arcs); got != want.arcs {
 			t.Errorf("got the arcs %s, want %s", got, want.arcs)
 		}
 		var sums []float64
-		if err := sparseRows(&frames[2*at+1], 1, func(_, _ int, x float64) { sums = append(sums, x) }); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, sparseRows(&frames[2*at+1], 1, func(_, _ int, x float64) { sums = append(sums, x) }))
 		if got := fmt.Sprint(sums); got != want.sums {
 			t.Errorf("got the sums %s, want %s", got, want.sums)
 		}

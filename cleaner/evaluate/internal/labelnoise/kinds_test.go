@@ -270,15 +270,12 @@ func TestDiffusionIsItsDefinition(t *testing.T) {
 		}
 		s := spoilingOf(t, p, "topology", 1)
 		got := classmatrix.Dense(n)
-		d, err := s.diffuse(t.Context())
-		must.Do(t, err)
-		err = s.eachShares(t.Context(), s.around(d), func(kv.NodeID) bool { return true },
+		d := must.Get(s.diffuse(t.Context()))(t)
+		err := s.eachShares(t.Context(), s.around(d), func(kv.NodeID) bool { return true },
 			func(v kv.NodeID, shares []float64) {
 				got[v] = slices.Clone(shares)
 			})
-		if err = errors.Join(err, d.masses.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(err, d.masses.Close()))
 		for v, y := range p.Labels {
 			if y == kv.NoClass {
 				continue

@@ -54,8 +54,7 @@ func listOrder(nodes []kv.NodeID) iter.Seq2[kv.NodeID, error] {
 
 func mustParse(t *testing.T, text string) Noise {
 	t.Helper()
-	noise := must.Get(Parse(text))(t)
-	return noise
+	return must.Get(Parse(text))(t)
 }
 
 func labelled(labels []kv.Class) (count int) {
