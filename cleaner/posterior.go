@@ -154,8 +154,8 @@ type nodeScorer struct {
 func newNodeScorer(model *labelmodel.Scorer, classes, width int) *nodeScorer {
 	labels := 1 + labelmodel.CountRivals(classes)
 	return &nodeScorer{
-		model: model, classes: make([]kv.Class, labels), z: make([]float32, labels*width), numbers: make([]float64,
-			labels+labels*width),
+		model: model, classes: make([]kv.Class, labels), z: make([]float32, labels*width),
+		numbers: make([]float64, labels+labels*width),
 	}
 }
 

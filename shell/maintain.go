@@ -32,8 +32,8 @@ func (*statsCommand) Help() string {
 }
 
 func (c *statsCommand) Run(ctx context.Context, s *streams) error {
-	return (&shellCommand{DB: c.DB, Command: "stats", Format: c.Format, ReadOnly: true, resources: c.resources}).Run(ctx,
-		s)
+	same := shellCommand{DB: c.DB, Command: "stats", Format: c.Format, ReadOnly: true, resources: c.resources}
+	return same.Run(ctx, s)
 }
 
 // compactCommand folds later changes into the blocks.

@@ -138,8 +138,8 @@ func voiceSection(e *cleaner.Explanation, isFor, integerIDs bool) Section {
 	}
 	return Section{Key: key, Title: "Neighbours that speak most " + side + " the label", Columns: []ColumnInfo{
 		{"id", idKind(integerIDs)}, {"label", kv.KindString}, {"predicted", kv.KindString},
-		{"confidence", kv.KindSingle}, {"of_given", kv.KindSingle}, {"score", kv.KindSingle}, {"weight", kv.KindFloat}, {side,
-			kv.KindFloat},
+		{"confidence", kv.KindSingle}, {"of_given", kv.KindSingle}, {"score", kv.KindSingle}, {"weight", kv.KindFloat},
+		{side, kv.KindFloat},
 	}, Rows: rowsFrom(voices, func(v cleaner.Voice) []kv.Value {
 		strength := v.Against
 		if isFor {

@@ -64,9 +64,9 @@ func NewFetcher(tx *kv.Tx, names []string, workers int) (*Fetcher, error) {
 // fetcher returns a Fetcher of properties, stored or computed.
 func (q *query) fetcher(names []string) (*Fetcher, error) {
 	f := &Fetcher{
-		tx: q.tx, names: names, computed: q.computed, workers: q.Workers, readers: make([]*rowReader,
-			parallel.Workers(q.Workers)),
-		memory: cmp.Or(q.MemoryBudget, defaultBatchBytes),
+		tx: q.tx, names: names, computed: q.computed, workers: q.Workers,
+		readers: make([]*rowReader, parallel.Workers(q.Workers)),
+		memory:  cmp.Or(q.MemoryBudget, defaultBatchBytes),
 	}
 	_, err := f.reader(0)
 	return f, err

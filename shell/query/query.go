@@ -119,6 +119,9 @@ func (s Statement) Exec(ctx context.Context, store *kv.Store, opt Options, args 
 
 // answer answers the statement from a snapshot. Store is nil if the statement reads only.
 func (s Statement) answer(ctx context.Context, tx *kv.Tx, store *kv.Store, opt Options, args []any) (*Result, error) {
+	if s.verb.answer == nil {
+		return nil, errors.New("query: the zero Statement asks nothing: want one of Parse")
+	}
 	values, err := arguments(args)
 	if err != nil {
 		return nil, err

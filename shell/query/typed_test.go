@@ -30,6 +30,9 @@ func TestTheDoors(t *testing.T) {
 			t.Errorf("%s: got error %v, want ErrReads", page.Name, err)
 		}
 	}
+	if _, err := (Statement{}).Query(t.Context(), tx, Options{}); err == nil {
+		t.Error("the zero Statement is answered")
+	}
 	if got := collect(t, store, "history"); got != "" {
 		t.Errorf("got the history %s, want none", got)
 	}

@@ -104,11 +104,13 @@ func Run(ctx context.Context, opt Options) (summary string, audit *cleaner.Audit
 	for done := false; !done && err == nil && r.at < len(r.queue); {
 		done, err = r.show(ctx)
 	}
-	summary = r.summary()
+	if len(r.queue) > 0 {
+		summary = r.summary()
+	}
 	follow := r.decided > 0 && !r.KeepScores
 	if err == nil && r.blind {
 		if found, err = r.do(ctx, Step{Find: &Find{Audit: &Sample{}}}); err == nil {
-			summary += "\n" + strings.Join(wording.Audit(found.Audit, "--size"), "\n")
+			summary = strings.TrimPrefix(summary+"\n"+strings.Join(wording.Audit(found.Audit, "--size"), "\n"), "\n")
 			follow = found.Audit.Behind
 		}
 	}

@@ -56,6 +56,17 @@ func undoAll(t *testing.T, store *kv.Store) {
 	}
 }
 
+// Lines that came before a suspect was shown are no replies about it.
+func TestTypedAhead(t *testing.T) {
+	store := papers.Cleaned(t)
+	drops := 0
+	opt := optionsOf(t, store, "", "n\nn\n")
+	opt.Drop = func() error { drops++; return nil }
+	if got, want := ran(t, opt), "1 decided, 0 skipped; 1 left"; got != want || drops != 2 {
+		t.Errorf("got %q and %d times Drop, want %q and 2", got, drops, want)
+	}
+}
+
 // Every reply does what it says; s3 and p4 are the suspects, in this order.
 func TestReview(t *testing.T) {
 	store := papers.Cleaned(t)

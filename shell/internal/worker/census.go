@@ -51,8 +51,8 @@ func newCensus(b base) (step, error) {
 	nodes := int(b.nodes())
 	return &censusStep{
 		// Slices that grow would be there twice.
-		base: b, labels: make([]kv.Class, 0, nodes), splits: make([]cleaner.Split, 0,
-			nodes), unpredicted: bitset.New[kv.NodeID](nodes),
+		base: b, labels: make([]kv.Class, 0, nodes), splits: make([]cleaner.Split, 0, nodes),
+		unpredicted: bitset.New[kv.NodeID](nodes),
 	}, nil
 }
 
