@@ -36,12 +36,12 @@ func TestGroupsFitMemory(t *testing.T) {
 
 // TestGroupKeys holds that rows have one key if their values are equal, and different ones otherwise.
 func TestGroupKeys(t *testing.T) {
-	keys := map[string]string{}
+	keys, kind := map[string]string{}, string(kv.ValueOf("").Append(nil)) // every text begins with it
 	for _, row := range [][]kv.Value{
-		{kv.ValueOf("a"), kv.ValueOf("bc")}, {kv.ValueOf("ab"), kv.ValueOf("c")}, {kv.ValueOf("abc"),
-			kv.ValueOf("")}, {kv.ValueOf("abc"), {}},
-		{{}, kv.ValueOf("abc")}, {kv.ValueOf("a\x00"), kv.ValueOf("")}, {kv.ValueOf(1), kv.ValueOf(1.0)}, {kv.ValueOf(true),
-			kv.ValueOf(0.0)},
+		{kv.ValueOf("a"), kv.ValueOf("bc")}, {kv.ValueOf("ab"), kv.ValueOf("c")},
+		{kv.ValueOf("a"), kv.ValueOf(kind + "b")}, {kv.ValueOf("a" + kind), kv.ValueOf("b")},
+		{kv.ValueOf("abc"), kv.ValueOf("")}, {kv.ValueOf("abc"), {}}, {{}, kv.ValueOf("abc")},
+		{kv.ValueOf("a\x00"), kv.ValueOf("")}, {kv.ValueOf(1), kv.ValueOf(1.0)}, {kv.ValueOf(true), kv.ValueOf(0.0)},
 	} {
 		text := fmt.Sprintf("%#v", row)
 		if key := string(appendKey(appendKey(nil, row[0]), row[1])); keys[key] != "" {
@@ -50,8 +50,8 @@ func TestGroupKeys(t *testing.T) {
 			keys[key] = text
 		}
 	}
-	if minus := kv.ValueOf(math.Copysign(0, -1)); string(appendKey(nil, minus)) != string(appendKey(nil,
-		kv.ValueOf(0.0))) {
+	minus := kv.ValueOf(math.Copysign(0, -1))
+	if string(appendKey(nil, minus)) != string(appendKey(nil, kv.ValueOf(0.0))) {
 		t.Error("0 and −0 have different keys")
 	}
 }
