@@ -126,8 +126,11 @@ func scoredFrom(tx *kv.Tx) (*kv.Matrix, error) {
 
 // mixtureInForce are the joined predictions of the last run, nil if there are none, or predictions were written since.
 func mixtureInForce(tx *kv.Tx) (*kv.Matrix, error) {
-	if _, err := tx.Matrix(CombinedMatrix); errors.Is(err, kv.ErrNotFound) {
+	switch _, err := tx.Matrix(CombinedMatrix); {
+	case errors.Is(err, kv.ErrNotFound):
 		return nil, nil
+	case err != nil:
+		return nil, err
 	}
 	run, err := lastRun(tx)
 	if err != nil {
