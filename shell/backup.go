@@ -78,7 +78,7 @@ func (c *backupCommand) Run(ctx context.Context, s *streams) (err error) {
 		return leaving(namedBackup(err, []string{c.Since}), left, c.File)
 	}
 	if c.File == "-" {
-		s.say("%d of %d records, %s", info.Changed, info.Records, byteSize(info.Stored))
+		s.say("%s: %d of %d records, %s", c.File, info.Changed, info.Records, byteSize(info.Stored))
 		return nil
 	}
 	return s.printDone(c.File, "%d of %d records, %s", info.Changed, info.Records, byteSize(info.Stored))

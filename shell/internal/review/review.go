@@ -148,14 +148,12 @@ func (r *review) show(ctx context.Context) (done bool, err error) {
 	}
 	_, err = fmt.Fprintf(r.Out, "\n%d of %d: node %s\n%s", r.at+1, len(r.queue), print.EscapeControls(e.ID),
 		card(e, r.blind))
+	if err == nil && r.Drop != nil {
+		r.replies.Reset(r.In)
+		err = r.Drop()
+	}
 	if err != nil {
 		return false, err
-	}
-	if r.Drop != nil {
-		r.replies.Reset(r.In)
-		if err := r.Drop(); err != nil {
-			return false, err
-		}
 	}
 	for {
 		reply, err := r.ask(r.question(e))

@@ -72,14 +72,12 @@ func (s *Step) Do(ctx context.Context, store *kv.Store, opt query.Options) (r Re
 	case s.Undo != 0:
 		err = r.decide(ctx, store, func() (survey.Done, error) { return survey.Undo(ctx, store, opt, s.Undo) })
 	case s.Finish:
-		done, err := cleaner.Rescore(ctx, store, cleaner.RescoreOptions{Workers: opt.Workers, MemoryBudget: opt.MemoryBudget})
-		if errors.Is(err, cleaner.ErrNoModel) {
-			return r, nil
-		}
-		if err == nil {
+		means := cleaner.RescoreOptions{Workers: opt.Workers, MemoryBudget: opt.MemoryBudget}
+		if done, failed := cleaner.Rescore(ctx, store, means); failed == nil {
 			r.Notices = wording.Rescored(done)
+		} else if !errors.Is(failed, cleaner.ErrNoModel) {
+			err = failed
 		}
-		return r, err
 	}
 	return r, err
 }
