@@ -140,7 +140,8 @@ func scoreRow(tx *kv.Tx, score cleaner.NodeScore) ([]kv.Value, error) {
 		return kv.ValueOf(s)
 	}
 	id, err := tx.Value(score.Node, "id")
-	return []kv.Value{id, text(score.Label), kv.ValueOf(score.Score), text(score.Suggestion), kv.ValueOf(score.Confidence)}, err
+	numbers := []kv.Value{kv.ValueOf(score.Score), kv.ValueOf(score.Confidence)} // null if NaN
+	return []kv.Value{id, text(score.Label), numbers[0], text(score.Suggestion), numbers[1]}, err
 }
 
 // rescoreCommand brings the stored scores up to date.

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"errors"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -13,8 +14,6 @@ func Drop(f *os.File) error {
 		return err
 	}
 	var failed error
-	if err := raw.Control(func(fd uintptr) { failed = unix.IoctlSetInt(int(fd), unix.TCFLSH, unix.TCIFLUSH) }); err != nil {
-		return err
-	}
-	return os.NewSyscallError("ioctl TCFLSH", failed)
+	err = raw.Control(func(fd uintptr) { failed = unix.IoctlSetInt(int(fd), unix.TCFLSH, unix.TCIFLUSH) })
+	return errors.Join(err, os.NewSyscallError("ioctl TCFLSH", failed))
 }
