@@ -218,49 +218,96 @@ const (
 	leastAsked = 16
 )
 
+// isMany says whether so many nodes are asked for that it pays to read the labels between them too.
+func (l *nodeLabels) isMany(nodes int) bool { return nodes > max(leastAsked, l.tx.NumNodes()/readAll) }
+
 // sum adds up the labels of the nodes of a row by their weights, and counts the nodes [classes].
 func (l *nodeLabels) sum(row ops.Row) (weights []float64, nodes []int64, err error) {
-	if l.all == nil && len(row.Nodes) > max(leastAsked, l.tx.NumNodes()/readAll) {
+	if l.all == nil && l.isMany(len(row.Nodes)) {
 		if l.all, err = readLabels(l.tx); err != nil {
 			return nil, nil, err
 		}
 	}
 	weights, nodes = make([]float64, l.classes), make([]int64, l.classes)
 	for i, u := range row.Nodes {
-		var label kv.Class
-		if l.all != nil {
-			label = l.all[u]
-		} else if label, err = l.tx.Label(u); err != nil {
+		label, err := l.of(u)
+		if err == nil {
+			err = l.add(u, label, row.Values[i], weights, nodes)
+		}
+		if err != nil {
 			return nil, nil, err
 		}
-		if !isClass(label, l.classes) {
-			continue
-		}
-		if l.knows != nil {
-			if ok, err := l.knows(u); err != nil || !ok {
-				if err != nil {
-					return nil, nil, err
-				}
-				continue
-			}
-		}
-		weights[label] += row.Values[i]
-		nodes[label]++
 	}
 	return weights, nodes, nil
 }
 
-// votes are the labels of the neighbours of a node, by the weights of the edges, and how many they are [classes].
-func (l *nodeLabels) votes(v kv.NodeID) (weights []float64, nodes []int64, err error) {
-	var row ops.Row
-	graph := l.tx.Undirected()
+// of is the label of a node.
+func (l *nodeLabels) of(u kv.NodeID) (kv.Class, error) {
+	if l.all != nil {
+		return l.all[u], nil
+	}
+	return l.tx.Label(u)
+}
+
+// add adds the label of a node with a weight.
+func (l *nodeLabels) add(u kv.NodeID, label kv.Class, weight float64, weights []float64, nodes []int64) error {
+	if !isClass(label, l.classes) {
+		return nil
+	}
+	if l.knows != nil {
+		if ok, err := l.knows(u); err != nil || !ok {
+			return err
+		}
+	}
+	weights[label] += weight
+	nodes[label]++
+	return nil
+}
+
+// readForVotes is how many labels are read at once around a node with many neighbours.
+const readForVotes = 1 << 14
+
+// votes are the labels of the neighbours of a node, by the weights of the edges, and how many they are [classes]. Its
+// memory does not grow with the neighbours.
+func (l *nodeLabels) votes(ctx context.Context, v kv.NodeID) (weights []float64, nodes []int64, err error) {
+	degree, err := l.tx.Degree(v)
+	if err != nil {
+		return nil, nil, err
+	}
+	weights, nodes = make([]float64, l.classes), make([]int64, l.classes)
+	of := l.of
+	if l.all == nil && l.isMany(degree) {
+		of = l.ascending()
+	}
+	graph, steps := l.tx.Undirected(), 0
 	for arc, err := range graph.Arcs(v) {
+		if steps++; err == nil && steps%lookEvery == 0 {
+			err = ctx.Err()
+		}
+		if weight := graph.Weight(arc); err == nil && weight != 0 {
+			var label kv.Class
+			if label, err = of(arc.Neighbor); err == nil {
+				err = l.add(arc.Neighbor, label, float64(weight), weights, nodes)
+			}
+		}
 		if err != nil {
 			return nil, nil, err
 		}
-		if weight := graph.Weight(arc); weight != 0 {
-			row.Nodes, row.Values = append(row.Nodes, arc.Neighbor), append(row.Values, float64(weight))
-		}
 	}
-	return l.sum(row)
+	return weights, nodes, nil
+}
+
+// ascending is of for nodes that are asked for in ascending order.
+func (l *nodeLabels) ascending() func(u kv.NodeID) (kv.Class, error) {
+	var read kv.Range
+	labels := make([]kv.Class, min(readForVotes, l.tx.NumNodes()))
+	return func(u kv.NodeID) (kv.Class, error) {
+		if u >= read.End {
+			read = kv.Range{First: u, End: u + min(kv.NodeID(len(labels)), kv.NodeID(l.tx.NumNodes())-u)}
+			if err := l.tx.ReadClasses(kv.LabelColumn, read, labels[:read.End-read.First]); err != nil {
+				return kv.NoClass, err
+			}
+		}
+		return labels[u-read.First], nil
+	}
 }

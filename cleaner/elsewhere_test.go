@@ -178,7 +178,9 @@ func TestPartOfAGraph(t *testing.T) {
 	if fmt.Sprint(got) != fmt.Sprint(before) {
 		t.Error("scores have changed")
 	}
-	if _, err := Rescore(ctx, home, RescoreOptions{Full: true}); !errors.Is(err, ErrElsewhere) ||
+	keepRandom(t, home, InputStructure, 13, false)
+	full := RescoreOptions{Full: true, Notice: func(text string) { t.Errorf("full rescore: it says %s", text) }}
+	if _, err := Rescore(ctx, home, full); !errors.Is(err, ErrElsewhere) ||
 		!strings.Contains(err.Error(), "run 1 was made elsewhere, on a larger graph, of 600 nodes") {
 		t.Errorf("full rescore: got %v", err)
 	}

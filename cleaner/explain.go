@@ -112,7 +112,7 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 		d.lacks(fmt.Sprintf("some nodes within %d hops have no predictions: the features over walks to them are unknown",
 			hops))
 	case run != nil && run.Model != nil:
-		return d.Explanation, d.supposeLabels()
+		d.supposeLabels()
 	}
 	return d.Explanation, nil
 }
@@ -144,10 +144,11 @@ func (e *Explanation) lacks(what string) {
 }
 
 // supposeLabels scores every class of the run but the one that has a score. Classes that were first used after the run
-// are ones of which it has learned nothing.
-func (d *dossier) supposeLabels() error {
+// are ones of which it has learned nothing. A damaged run scores none.
+func (d *dossier) supposeLabels() {
 	if err := d.run.checkModel(d.tx); err != nil {
-		return err
+		d.lacks(err.Error())
+		return
 	}
 	judge, c := d.run.judge(), len(d.run.Classes)
 	by := labelmodel.Evidence{Predictions: d.around.own[:c], Votes: d.votes[:c], Ranks: d.run.ranks()}
@@ -159,5 +160,4 @@ func (d *dossier) supposeLabels() error {
 		}
 	}
 	slices.SortStableFunc(d.Counterfactual, func(a, b ClassShare) int { return cmp.Compare(a.Share, b.Share) })
-	return nil
 }

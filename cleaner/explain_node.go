@@ -41,7 +41,7 @@ func newDossier(ctx context.Context, tx *kv.Tx, v kv.NodeID) (*dossier, error) {
 	if d.run != nil {
 		d.findScoredLabel(d.run)
 	}
-	if err := d.countVotes(); err != nil {
+	if err := d.countVotes(ctx); err != nil {
 		return nil, err
 	}
 	matrix, err := scoredFrom(tx)
@@ -134,8 +134,8 @@ func (e *Explanation) findScoredLabel(run *Run) {
 }
 
 // countVotes counts the given labels of the neighbours.
-func (d *dossier) countVotes() error {
-	votes, counts, err := d.labels.votes(d.Node)
+func (d *dossier) countVotes(ctx context.Context) error {
+	votes, counts, err := d.labels.votes(ctx, d.Node)
 	all := 0.0
 	for _, weight := range votes {
 		all += weight

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 	"github.com/graphcleaner/graphcleaner/internal/testing/golden"
+	"github.com/graphcleaner/graphcleaner/internal/testing/kvtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -85,6 +87,50 @@ func TestExplainBeyondItsBudget(t *testing.T) {
 		if e.Incomplete == "" || e.Counterfactual != nil || e.Features != nil {
 			t.Errorf("budget of 4 nodes: got incomplete %q and %d counterfactual scores, want it to say so and none",
 				e.Incomplete, len(e.Counterfactual))
+		}
+		return nil
+	})
+}
+
+// TestExplainOfADamagedRun wants all but the scores of other labels.
+func TestExplainOfADamagedRun(t *testing.T) {
+	s := newPlanted(9, 300).load(t, false)
+	mustClean(t, s, Options{Seed: 2})
+	must.Do(t, s.Update(func(tx *kv.Tx) error {
+		last := must.Get(LastRun(tx))(t)
+		last.kept.Counts = last.kept.Counts[1:]
+		return last.put(tx)
+	}))
+	view(t, s, func(tx *kv.Tx) error {
+		e := mustExplain(t, tx, labelledNode(t, s, 0), ops.Options{})
+		if !strings.Contains(e.Incomplete, "run 1: what it keeps is not of") || e.Features == nil || e.Counterfactual != nil {
+			t.Errorf("got incomplete %q, features %v, %d counterfactual scores", e.Incomplete, e.Features,
+				len(e.Counterfactual))
+		}
+		return nil
+	})
+}
+
+// TestVotesOfAHub counts neighbours whose labels are not read at once, and stops while it does.
+func TestVotesOfAHub(t *testing.T) {
+	labels, edges := make([]string, readForVotes+4), [][2]int(nil)
+	want := []int64{0, 0, 0}
+	for v := range labels {
+		labels[v] = string(rune('a' + v%3))
+		if v > 0 {
+			edges = append(edges, [2]int{0, v})
+			want[v%3]++
+		}
+	}
+	view(t, kvtest.Load(t, kvtest.NumberedGraph(labels, edges...)), func(tx *kv.Tx) error {
+		of := nodeLabels{tx: tx, classes: len(tx.Classes())}
+		if _, nodes, err := of.votes(t.Context(), 0); err != nil || !slices.Equal(nodes, want) {
+			t.Errorf("got %d, %v, want %d", nodes, err, want)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, _, err := of.votes(ctx, 0); !errors.Is(err, context.Canceled) || of.all != nil {
+			t.Errorf("got %v, want context.Canceled and no label to be kept", err)
 		}
 		return nil
 	})

@@ -97,6 +97,9 @@ func Rescore(ctx context.Context, s *kv.Store, opt RescoreOptions) (*Rescoring, 
 	if run.Elsewhere != nil && !opt.Full {
 		return &Rescoring{Before: run, Run: run}, nil
 	}
+	if err := run.checkHere(); err != nil { // before predictions are stored
+		return nil, err
+	}
 	_, unfilled := fillPredictions(ctx, s, opt.options(), true)
 	if unfilled != nil && !errors.Is(unfilled, errNoClassifier) {
 		return nil, unfilled

@@ -223,7 +223,7 @@ func (s *scorer) score(v kv.NodeID) (result NodeScore, err error) {
 	if err := s.lookAround(v); err != nil {
 		return result, err
 	}
-	votes, _, err := s.labels.votes(v)
+	votes, _, err := s.labels.votes(s.ctx, v)
 	if err != nil {
 		return result, err
 	}

@@ -42,6 +42,7 @@ func (c *historyChecker) entries(ctx context.Context) error {
 		return err
 	}
 	var last historyRecord
+	isAfterLost := false // which step may follow is lost too
 	for e, err := range recordsFrom(ctx, c.tx, []byte{entryTag}) {
 		if err != nil {
 			return c.unreadable(ctx, err)
@@ -56,12 +57,17 @@ func (c *historyChecker) entries(ctx context.Context) error {
 		}
 		d, err := parseDecision(seq, e.Value)
 		if err != nil {
-			c.problem("%v", err)
+			if isAfterLost = errors.Is(err, errLost); !isAfterLost {
+				c.problem("%v", err)
+			}
 			last.Seq, last.place = seq, last.place+1
 			continue
 		}
 		c.count++
-		c.follows(d, last)
+		if !isAfterLost || d.Step < last.Step {
+			c.follows(d, last)
+		}
+		isAfterLost = false
 		c.about(d, ids)
 		last = d
 	}
@@ -108,6 +114,7 @@ func (c *historyChecker) about(d historyRecord, ids *kv.ColumnReader) {
 	}
 	undone, err := readDecision(c.tx, d.Undoes)
 	switch {
+	case errors.Is(err, errLost):
 	case err != nil:
 		c.problem("entry %d takes back one that cannot be read: %v", d.Seq, err)
 	case undone.Undoes != 0 || undone.Node != d.Node || undone.Kind != d.Kind || undone.From != d.Label ||

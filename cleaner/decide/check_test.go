@@ -53,6 +53,10 @@ func TestCheckHistoryFinds(t *testing.T) {
 			"entry 3 follows entry 1", "node, all"},
 		{"first entry", func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Delete(entryKey(1)) },
 			"entry 2 follows entry 0", "node, all"},
+		{"entry before one that takes nothing back", func(tx *kv.Tx, v kv.NodeID) error {
+			return errors.Join(rewritten(3, func(d *historyRecord) { d.Undoes = 0 })(tx, v),
+				tx.Space(historySpace).Delete(entryKey(2)))
+		}, "entry 3 follows entry 1", "node, all"},
 		{"last entry", func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Delete(entryKey(3)) },
 			"3 entries are found by their nodes, of 2", "node"},
 		{"node's entry", func(tx *kv.Tx, v kv.NodeID) error { return tx.Space(historySpace).Delete(nodeKey(v, 2)) },

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -131,7 +132,7 @@ func recordsFrom(ctx context.Context, tx *kv.Tx, key []byte) iter.Seq2[kv.Entry,
 	}
 }
 
-// historyFrom yields the entries from one on, oldest first.
+// historyFrom yields the entries from one on, oldest first, without lost ones.
 func historyFrom(ctx context.Context, tx *kv.Tx, from int64) iter.Seq2[Decision, error] {
 	return func(yield func(Decision, error) bool) {
 		next := from
@@ -147,11 +148,15 @@ func historyFrom(ctx context.Context, tx *kv.Tx, from int64) iter.Seq2[Decision,
 			if err == nil {
 				d, err = parseDecision(next, e.Value)
 			}
+			next++
+			if errors.Is(err, errLost) {
+				continue
+			}
 			if err != nil {
 				yield(Decision{}, fmt.Errorf("history: %w", err))
 				return
 			}
-			if next++; !yield(d.Decision, nil) {
+			if !yield(d.Decision, nil) {
 				return
 			}
 		}

@@ -25,15 +25,19 @@ import (
 // place is counted from 0 in the step, and times are microseconds since 1970. disputed is 1 if the node was disputed
 // before, plus 2 if it is after.
 // The id is there so that a history can be read by itself. The label is that after the entry: to, unless the node is
-// disputed or the person was outvoted.
+// disputed or the person was outvoted. An entry that Repair has marked as lost is the byte 0 alone, and has no node.
 const (
 	historySpace = "history"
 
 	entryTag = 'D'
 	nodeTag  = 'N'
 
+	lostForm    = 0
 	historyForm = 4
 )
+
+// errLost is the error of an entry that is marked as lost. It is a kv.ErrCorrupt.
+var errLost = fmt.Errorf("%w: it was lost", kv.ErrCorrupt)
 
 // Bits of the number disputed.
 const (
@@ -93,9 +97,12 @@ func appendText(b []byte, text string) []byte {
 	return append(binary.AppendVarint(b, int64(len(text))), text...)
 }
 
-// parseDecision reads the record of entry seq; kv.ErrCorrupt where it is none.
+// parseDecision reads the record of entry seq; kv.ErrCorrupt where it is none. Of a lost one only Seq is there.
 func parseDecision(seq int64, b []byte) (d historyRecord, err error) {
 	d.Seq = seq
+	if len(b) == 1 && b[0] == lostForm {
+		return d, fmt.Errorf("history entry %d: %w", seq, errLost)
+	}
 	if len(b) == 0 || b[0] != historyForm {
 		return d, corruptEntry(seq, "it has another form")
 	}
@@ -180,19 +187,25 @@ func Newest(tx *kv.Tx) (seq int64, err error) {
 	return last.Seq, err
 }
 
-// lastDecision is the newest entry; zero if there is none.
-func lastDecision(tx *kv.Tx) (historyRecord, error) {
+// lastDecision is the newest entry; zero if there is none. If it is lost, all but Seq are those of the one before.
+func lastDecision(tx *kv.Tx) (last historyRecord, err error) {
+	newest := int64(0)
 	for e, err := range tx.Space(historySpace).Descend(entryKey(math.MaxInt64)) {
 		if err != nil {
-			return historyRecord{}, fmt.Errorf("history: %w", err)
+			return last, fmt.Errorf("history: %w", err)
 		}
 		seq, err := parseEntryKey(e.Key)
 		if err != nil {
-			return historyRecord{}, err
+			return last, err
 		}
-		return parseDecision(seq, e.Value)
+		newest = max(newest, seq)
+		if last, err = parseDecision(seq, e.Value); !errors.Is(err, errLost) {
+			last.Seq = newest
+			return last, err
+		}
 	}
-	return historyRecord{}, nil
+	last.Seq = newest
+	return last, nil
 }
 
 // parseEntryKey is the inverse of entryKey.

@@ -10,9 +10,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// Repair adds the nodes again, without edges, that entries are about and that were lost, and sets label and decision of
-// a decided node from its last entry. It calls report for what it did. It changes no entry: kv.Repair takes them from
-// decisions.log, and Check still reports those that both copies have lost. Nodes with such entries stay as they are.
+// Repair makes history, labels and decisions agree again, and calls report for what it did. Entries that kv.Repair has
+// found in no copy are marked as lost: all others keep their numbers, and the lost ones count as if nobody had made
+// them. A node that is lost is added again, without edges. Label and decision of a decided node are those of its last
+// entry.
 //
 // First run kv.Repair, then open the store with index.Open; nobody else may write to it. After an error or a kill, run
 // it again: the result is the same as without the interruption.
@@ -21,12 +22,12 @@ func Repair(ctx context.Context, s *kv.Store, report func(kv.Correction)) error 
 		c.Where = "history"
 		report(c)
 	}
-	err := addNodes(ctx, s, tell)
-	if err == nil {
-		err = correctColumns(ctx, s, tell)
-	}
-	if err != nil {
-		return fmt.Errorf("history: %w", err)
+	for _, step := range []func(context.Context, *kv.Store, func(kv.Correction)) error{
+		addNodes, markLost, correctColumns,
+	} {
+		if err := step(ctx, s, tell); err != nil {
+			return fmt.Errorf("history: %w", err)
+		}
 	}
 	return nil
 }
@@ -80,6 +81,94 @@ func addNodes(ctx context.Context, s *kv.Store, report func(kv.Correction)) erro
 			}
 		}
 	})
+}
+
+// markLost marks the entries that are lost, and has all others found by their nodes. Memory holds what it changes.
+func markLost(ctx context.Context, s *kv.Store, report func(kv.Correction)) error {
+	type change struct {
+		key, value []byte
+		isDeleted  bool
+	}
+	var changes []change
+	var last, lost int64
+	loseUpTo := func(end int64) {
+		for ; last < end; last++ {
+			lost++
+			changes = append(changes, change{key: entryKey(last + 1), value: []byte{lostForm}})
+		}
+	}
+	err := s.View(func(tx *kv.Tx) error {
+		for e, err := range recordsFrom(ctx, tx, []byte{entryTag}) {
+			if err != nil {
+				return err
+			}
+			seq, err := parseEntryKey(e.Key)
+			if err != nil {
+				changes = append(changes, change{key: slices.Clone(e.Key), isDeleted: true})
+				continue
+			}
+			d, err := parseDecision(seq, e.Value)
+			if err != nil && !errors.Is(err, errLost) {
+				loseUpTo(seq)
+				continue
+			}
+			loseUpTo(seq - 1)
+			last = seq
+			if err != nil {
+				continue
+			}
+			key := nodeKey(d.Node, seq)
+			if _, err := tx.Space(historySpace).Get(key); errors.Is(err, kv.ErrNotFound) {
+				changes = append(changes, change{key: key})
+			} else if err != nil {
+				return err
+			}
+		}
+		for e, err := range recordsFrom(ctx, tx, []byte{nodeTag}) {
+			if err != nil {
+				return err
+			}
+			v, seq, ok := parseNodeKey(e.Key)
+			if ok && int(v) < tx.NumNodes() { // entries after the last one that is there are lost
+				loseUpTo(seq)
+			}
+			if ok {
+				_, err = readAbout(tx, v, seq)
+			}
+			if !ok || errors.Is(err, kv.ErrCorrupt) {
+				changes = append(changes, change{key: slices.Clone(e.Key), isDeleted: true})
+			} else if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil || len(changes) == 0 {
+		return err
+	}
+	err = inBatches(ctx, s, batchSize, len(changes), func(tx *kv.Tx, first, end int) (err error) {
+		for _, c := range changes[first:end] {
+			if c.isDeleted {
+				err = errors.Join(err, tx.Space(historySpace).Delete(c.key))
+			} else {
+				err = errors.Join(err, tx.Space(historySpace).Put(c.key, c.value))
+			}
+		}
+		return err
+	}, func(int, int) {})
+	if err != nil {
+		return err
+	}
+	done := kv.Correction{What: "entries that are not found by their nodes, or keys of no entry", Done: "put right"}
+	if lost > 0 {
+		done = kv.Correction{
+			What: fmt.Sprintf("%d entries are missing or cannot be read", lost),
+			Done: "left out, as if nobody had made them",
+			Lost: kv.Losses{{Kind: "entry of the history", Count: lost}},
+		}
+	}
+	report(done)
+	return nil
 }
 
 // correctColumns sets labels that are missing, and decisions, to what the last entries about their nodes say.

@@ -12,26 +12,61 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// TestRepair changes a column, of which every node has afterwards what it had. An entry that is lost in both copies
-// stays so, and is reported; other nodes can still be decided on.
+// TestRepair damages the history of a store in many ways. Afterwards it can be read, and every node has the label and
+// decision that it had, or those from before the entry that is lost.
 func TestRepair(t *testing.T) {
-	ctx := context.Background()
-	for name, damage := range map[string]func(tx *kv.Tx, v kv.NodeID) error{
-		"label":    func(tx *kv.Tx, v kv.NodeID) error { return tx.SetLabel(v, "") },
-		"decision": func(tx *kv.Tx, v kv.NodeID) error { return tx.SetValue(v, Column, kv.ValueOf("accept")) },
-		"decision without entry": func(tx *kv.Tx, v kv.NodeID) error {
-			return tx.SetValue(v+5, Column, kv.ValueOf("unsure"))
-		},
-		"entry": func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Delete(entryKey(2)) },
+	ctx := t.Context()
+	put := func(key, value []byte) func(tx *kv.Tx) error {
+		return func(tx *kv.Tx) error { return tx.Space(historySpace).Put(key, value) }
+	}
+	drop := func(keys ...[]byte) func(tx *kv.Tx) error {
+		return func(tx *kv.Tx) (err error) {
+			for _, key := range keys {
+				err = errors.Join(err, tx.Space(historySpace).Delete(key))
+			}
+			return err
+		}
+	}
+	const v = kv.NodeID(0)
+	const first, last, taken, behind = "of the other node", "of the node", "taken back", "none"
+	for name, test := range map[string]struct {
+		damage func(tx *kv.Tx) error
+		lost   string // the decision that nobody has made; "": none
+	}{
+		"entry":                          {drop(entryKey(2)), first},
+		"entry and its node":             {drop(entryKey(2), nodeKey(v+1, 2)), first},
+		"first entries":                  {drop(entryKey(1), entryKey(2)), first},
+		"first entry":                    {drop(entryKey(1)), taken},
+		"entry taken back":               {drop(entryKey(3)), taken},
+		"entry taken back, and its node": {drop(entryKey(3), nodeKey(v, 3)), taken},
+		"last entry":                     {drop(entryKey(5)), last},
+		"last entry, unreadable":         {put(entryKey(5), []byte{historyForm}), last},
+		"body":                           {put(entryKey(3), []byte{historyForm}), taken},
+		"key far behind":                 {put(nodeKey(v, 9), nil), behind},
+		"key of no node":                 {put(nodeKey(1<<20, 3), nil), ""},
+		"key of entry 0":                 {put(nodeKey(v, 0), nil), ""},
+		"key":                            {put([]byte("Dx"), []byte{9}), ""},
+		"node's key":                     {put([]byte("N"), nil), ""},
+		"node's entry":                   {drop(nodeKey(v, 3)), ""},
+		"entry, twice":                   {put(nodeKey(v+1, 3), nil), ""},
+		"label":                          {func(tx *kv.Tx) error { return tx.SetLabel(v, "") }, ""},
+		"decision":                       {func(tx *kv.Tx) error { return tx.SetValue(v, Column, kv.ValueOf("accept")) }, ""},
+		"decision without entry":         {func(tx *kv.Tx) error { return tx.SetValue(v+5, Column, kv.ValueOf("unsure")) }, ""},
 	} {
 		s := loaded(t, 12, 60)
-		v := labelledNode(t, s, 0)
 		opt := Options{Now: at(noon)}
 		mustDecide(t, s, opt, Request{Node: v, Kind: Relabel, To: "beta"}, Request{Node: v + 1, Kind: Unsure})
 		mustDecide(t, s, opt, Request{Node: v, Kind: Relabel, To: "gamma"})
 		mustUndo(t, s, 1)
+		mustDecide(t, s, opt, Request{Node: v, Kind: Unsure})
 		want := states(t, s)
-		must.Do(t, s.Update(func(tx *kv.Tx) error { return damage(tx, v) }))
+		switch test.lost {
+		case first:
+			want[v+1] = nodeState{label: want[v+1].label}
+		case last:
+			want[v] = nodeState{label: "beta", decision: Relabel}
+		}
+		must.Do(t, s.Update(test.damage))
 		if problems := historyProblems(t, s); len(problems) == 0 {
 			t.Errorf("%s: Check finds no damage", name)
 		}
@@ -40,18 +75,42 @@ func TestRepair(t *testing.T) {
 		if got := states(t, s); !maps.Equal(got, want) {
 			t.Errorf("%s: after the repair, which did %v: got %v, want %v", name, done, got, want)
 		}
-		if isLost, problems := name == "entry", historyProblems(t, s); isLost != (len(problems) > 0) ||
-			isLost != (len(done) == 0) {
+		if len(done) == 0 || (test.lost != "") != (done[0].Lost != nil) {
+			t.Errorf("%s: the repair did %v", name, done)
+		}
+		if problems := historyProblems(t, s); len(problems) > 0 {
 			t.Errorf("%s: after the repair, which did %v: %v", name, done, problems)
 		}
+		historyOf(t, s, kv.NoNode)
+		next := map[bool]int64{false: 6, true: 10}[test.lost == behind]
+		if got := mustDecide(t, s, opt, Request{Node: v, Kind: Unsure}); got[0].Seq != next {
+			t.Errorf("%s: got %+v, want entry %d", name, got, next)
+		}
+		var err error
+		for err == nil {
+			_, err = Undo(ctx, s, opt, nil)
+		}
+		if problems := historyProblems(t, s); len(problems) > 0 || !errors.Is(err, ErrNothingToUndo) {
+			t.Errorf("%s: after all was taken back: %v, %v", name, err, problems)
+		}
 		must.Do(t, Repair(ctx, s, func(m kv.Correction) { t.Errorf("%s: repairing again did %v", name, m) }))
-		mustDecide(t, s, opt, Request{Node: v, Kind: Unsure})
-		mustUndo(t, s, 1)
+	}
+}
+
+// TestUndoOfLostEntries wants a step to stay taken back, though an entry that the last entry of the undo names is lost.
+func TestUndoOfLostEntries(t *testing.T) {
+	s := loaded(t, 12, 60)
+	mustDecide(t, s, Options{Now: at(noon)}, Request{Node: 1, Kind: Unsure}, Request{Node: 2, Kind: Unsure})
+	mustUndo(t, s, 1)
+	must.Do(t, s.Update(func(tx *kv.Tx) error { return tx.Space(historySpace).Delete(entryKey(1)) }))
+	must.Do(t, Repair(t.Context(), s, func(kv.Correction) {}))
+	if made, err := Undo(t.Context(), s, Options{}, nil); !errors.Is(err, ErrNothingToUndo) {
+		t.Errorf("undo after the repair: got %v and %v, want %v", made, err, ErrNothingToUndo)
 	}
 }
 
 // TestRepairOfLostNodes has the history of a store in one that lost the nodes which were added last: the node of
-// a decision is there again, with it. The repair is stopped after each thing it does.
+// a decision is there again, with it, and the other entry is found. The repair is stopped after each thing it does.
 func TestRepairOfLostNodes(t *testing.T) {
 	s := loaded(t, 12, 60)
 	lost := loaded(t, 12, 60)
@@ -73,7 +132,7 @@ func TestRepairOfLostNodes(t *testing.T) {
 			for e, err := range from.Space(historySpace).Ascend(nil) {
 				must.Do(t, errors.Join(err, copied.Put(slices.Clone(e.Key), slices.Clone(e.Value))))
 			}
-			return nil
+			return copied.Delete(nodeKey(3, 2))
 		})
 	}))
 	var done []kv.Correction
@@ -85,8 +144,8 @@ func TestRepairOfLostNodes(t *testing.T) {
 		})
 		cancel()
 	}
-	if len(done) != 2 {
-		t.Errorf("the repair did %v, want two things", done)
+	if len(done) != 3 {
+		t.Errorf("the repair did %v, want three things", done)
 	}
 	if got := historyOf(t, lost, kv.NoNode); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("after the repair, which did %v: got %v, want %v", done, got, want)

@@ -50,6 +50,9 @@ func Undo(ctx context.Context, s *kv.Store, opt Options, seenBy SeenByScores) (E
 		}
 		for seq := last.Seq; seq >= last.Seq-last.place; seq-- {
 			undone, err := readDecision(w.tx, seq)
+			if errors.Is(err, errLost) {
+				continue
+			}
 			if err == nil {
 				err = w.takeBack(undone, newest)
 			}
@@ -117,15 +120,17 @@ func lastStep(ctx context.Context, tx *kv.Tx, who string, most int64) (last hist
 			return last, err
 		}
 		d, err := readDecision(tx, seq)
-		if err != nil {
-			return last, err
+		var undone historyRecord
+		if err == nil && d.Undoes != 0 {
+			undone, err = readDecision(tx, d.Undoes)
 		}
 		switch {
+		case errors.Is(err, errLost): // the entry before it may be of the same step
+			seq--
+			continue
+		case err != nil:
+			return last, err
 		case d.Undoes != 0:
-			undone, err := readDecision(tx, d.Undoes)
-			if err != nil {
-				return last, err
-			}
 			back.Add(uint64(undone.Step))
 		case !back.Contains(uint64(d.Step)) && (who == "" || d.Who == who):
 			return d, nil

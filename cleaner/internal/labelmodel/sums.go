@@ -132,7 +132,8 @@ func (f *labelFit) noiseUnder(s *modelState, row int, noise []float64) {
 	}
 	switch {
 	case y == kv.NoClass:
-		return // the row does not count
+		clear(noise) // the row does not count
+		return
 	case !s.allRight:
 		copy(noise, s.noise.rates.of(int(y)))
 		noise[y] = s.noise.right[y]
