@@ -42,7 +42,7 @@ func openFiller(tx *kv.Tx) (*filler, error) {
 	}
 	isJoined := f.by.Weights != nil
 	if f.Matrix = stored; err == nil && isJoined {
-		f.Matrix, err = mixtureInForce(tx)
+		f.Matrix, err = mixtureInForce(tx, nil)
 	}
 	if errors.Is(err, kv.ErrNotFound) || err == nil && (f.Matrix == nil || isJoined == (source == SourceBuiltIn)) {
 		err = errNoClassifier

@@ -231,7 +231,7 @@ func TestJoinedPredictionsOfAddedNodes(t *testing.T) {
 		return set(tx, v, []float64{0.1, 0.2, 0.3, 0.4})
 	}))
 	view(t, s, func(tx *kv.Tx) error {
-		if mixture, err := mixtureInForce(tx); err != nil || mixture != nil {
+		if mixture, err := mixtureInForce(tx, nil); err != nil || mixture != nil {
 			t.Errorf("another imported row of a node of the run: got %v, %v, want no joined predictions in force", mixture, err)
 		}
 		return nil

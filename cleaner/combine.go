@@ -114,42 +114,31 @@ func (c *combination) make(ctx context.Context) (mixture *rowstore.Store, err er
 	return mixture, err
 }
 
-// scoredFrom are the predictions that the last run worked with, or the stored ones where nothing was joined, or all
-// were written anew since.
-func scoredFrom(tx *kv.Tx) (*kv.Matrix, error) {
-	mixture, err := mixtureInForce(tx)
+// scoredFrom are the predictions that a run, the last if it is nil, works with: the joined ones, or the stored ones
+// where nothing was joined, or all were written anew since.
+func scoredFrom(tx *kv.Tx, run *Run) (*kv.Matrix, error) {
+	mixture, err := mixtureInForce(tx, run)
 	if err != nil || mixture != nil {
 		return mixture, err
 	}
 	return tx.Matrix(PredictionsMatrix)
 }
 
-// mixtureInForce are the joined predictions of the last run, nil if there are none, or predictions were written since.
-func mixtureInForce(tx *kv.Tx) (*kv.Matrix, error) {
-	switch _, err := tx.Matrix(CombinedMatrix); {
-	case errors.Is(err, kv.ErrNotFound):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	}
-	run, err := lastRun(tx)
-	if err != nil {
-		return nil, err
-	}
-	return run.mixture(tx)
-}
-
-// mixture is mixtureInForce of a run that is the last, or that the transaction is about to make so.
-func (r *Run) mixture(tx *kv.Tx) (*kv.Matrix, error) {
+// mixtureInForce are the joined predictions of a run, nil if there are none, or predictions were written since. The run
+// is the last, or that which the transaction is about to make so; nil is the last one of the store.
+func mixtureInForce(tx *kv.Tx, run *Run) (*kv.Matrix, error) {
 	mixture, err := tx.Matrix(CombinedMatrix)
 	if errors.Is(err, kv.ErrNotFound) {
 		return nil, nil
+	}
+	if err == nil && run == nil {
+		run, err = lastRun(tx)
 	}
 	if err != nil {
 		return nil, err
 	}
 	writes, err := predictionWrites(tx)
-	if err != nil || writes != r.PredictionWrites {
+	if err != nil || writes != run.PredictionWrites {
 		return nil, err
 	}
 	return mixture, nil

@@ -44,7 +44,7 @@ func newDossier(ctx context.Context, tx *kv.Tx, v kv.NodeID) (*dossier, error) {
 	if err := d.countVotes(ctx); err != nil {
 		return nil, err
 	}
-	matrix, err := scoredFrom(tx)
+	matrix, err := scoredFrom(tx, nil)
 	if errors.Is(err, kv.ErrNotFound) {
 		return d, nil
 	}

@@ -291,7 +291,7 @@ func Features(ctx context.Context, tx *kv.Tx, hops int, opt ops.Options) (_ *Fea
 	if err != nil {
 		return nil, err
 	}
-	matrix, err := scoredFrom(tx)
+	matrix, err := scoredFrom(tx, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func TestModelExplains(t *testing.T) {
 				run.Threshold)
 		}
 		labels := must.Get(readLabels(tx))(t)
-		matrix := must.Get(scoredFrom(tx))(t)
+		matrix := must.Get(scoredFrom(tx, nil))(t)
 		predictions, c, width := inClassOrder(tx, matrix), len(tx.Classes()), featureWidth(run.Hops)
 		all := mustFeatures(t, tx, labels, predictions, everyClass(tx.NumNodes(), c), run.Hops, ops.Options{})
 		for v := range tx.NumNodes() {

@@ -29,7 +29,7 @@ func Predictions(tx *kv.Tx) (ops.Source, error) {
 // scored by: the stored ones, or the joined ones of the last run. Of a node without predictions, the class is
 // kv.NoClass.
 func Predicted(tx *kv.Tx) (at func(v kv.NodeID) (class kv.Class, chance float64, err error), err error) {
-	matrix, err := scoredFrom(tx)
+	matrix, err := scoredFrom(tx, nil)
 	if errors.Is(err, kv.ErrNotFound) {
 		return func(kv.NodeID) (kv.Class, float64, error) { return kv.NoClass, 0, nil }, nil
 	}
@@ -106,7 +106,7 @@ func checkRows(tx *kv.Tx, matrix *kv.Matrix) error {
 
 // countUnpredicted counts the nodes that have no predictions to be scored by.
 func countUnpredicted(tx *kv.Tx) (int64, error) {
-	matrix, err := scoredFrom(tx)
+	matrix, err := scoredFrom(tx, nil)
 	if errors.Is(err, kv.ErrNotFound) {
 		return int64(tx.Shape().Present), nil
 	}

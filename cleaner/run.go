@@ -306,10 +306,7 @@ func (r *Run) class(label kv.Class) kv.Class {
 // predictions returns the predictions that the run, the last, scores by, with its classes. The row of a node without
 // predictions is NaN.
 func (r *Run) predictions(tx *kv.Tx) (ops.Source, error) {
-	matrix, err := r.mixture(tx)
-	if err == nil && matrix == nil {
-		matrix, err = tx.Matrix(PredictionsMatrix)
-	}
+	matrix, err := scoredFrom(tx, r)
 	if err != nil {
 		return nil, err
 	}

@@ -186,6 +186,9 @@ func checkRemark(what, text string, limit int) error {
 	return nil
 }
 
+// IsWhy reports whether a text can be Options.Why.
+func IsWhy(text string) bool { return checkRemark("Why", text, MaxWhy) == nil }
+
 // IsControl reports whether a character is a control character other than tab and newline. Who and Why must not contain
 // any, because not every table format can hold them.
 func IsControl(r rune) bool { return unicode.IsControl(r) && r != '\t' && r != '\n' }

@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
@@ -246,7 +245,7 @@ func (r *review) take(ctx context.Context, e *survey.Dossier, key, text string) 
 	case "z":
 		return r.undo(ctx)
 	case "w":
-		if len(text) > decide.MaxWhy || !utf8.ValidString(text) || strings.ContainsFunc(text, decide.IsControl) {
+		if !decide.IsWhy(text) {
 			return r.refuse("the reason is no UTF-8 text, has control characters, or has more than %d bytes", decide.MaxWhy)
 		}
 		r.why = text

@@ -40,7 +40,7 @@ func (s *Server) decision(r *http.Request) (kind decide.Kind, label string, err 
 	if kind, err = decide.ParseKind(name); err != nil {
 		return kind, "", badRequest("The decision is %q: want accept, reject, relabel, unlabel or unsure.", name)
 	}
-	if why := r.PostFormValue("why"); len(why) > decide.MaxWhy || strings.ContainsFunc(why, decide.IsControl) {
+	if !decide.IsWhy(r.PostFormValue("why")) {
 		return kind, "", badRequest("The reason has control characters, or more than %d bytes.", decide.MaxWhy)
 	}
 	if kind != decide.Relabel {
