@@ -295,7 +295,7 @@ func Features(ctx context.Context, tx *kv.Tx, hops int, opt ops.Options) (_ *Fea
 	if err != nil {
 		return nil, err
 	}
-	if err := checkRows(tx, matrix); err != nil {
+	if err := checkRows(ctx, tx, matrix); err != nil {
 		return nil, err
 	}
 	p.predictions = inClassOrder(tx, matrix)

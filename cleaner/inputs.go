@@ -45,7 +45,7 @@ func readInputs(ctx context.Context, tx *kv.Tx, place *workplace.Place, opt Opti
 	if in.run, err = in.newRun(opt); err != nil {
 		return nil, err
 	}
-	if err := in.readPredictions(opt); err != nil {
+	if err := in.readPredictions(ctx, opt); err != nil {
 		return nil, err
 	}
 	if in.verdicts, err = decide.Verdicts(ctx, tx, in.labels); err != nil {
@@ -60,7 +60,7 @@ func readInputs(ctx context.Context, tx *kv.Tx, place *workplace.Place, opt Opti
 		opt.notice("the expected rate of %.4g%% is not used: the audit tells %.1f%%", 100*opt.Expect, 100*in.look.rate)
 	}
 	if in.source == SourceImported && opt.Imported == AsGiven {
-		if err := in.takeAsGiven(opt); err != nil {
+		if err := in.takeAsGiven(ctx, opt); err != nil {
 			return nil, err
 		}
 	}
@@ -96,14 +96,14 @@ func (in *inputs) newRun(opt Options) (run *Run, err error) {
 }
 
 // readPredictions finds the predictions. Every node must have one, unless clean predicts or skips the others.
-func (in *inputs) readPredictions(opt Options) (err error) {
+func (in *inputs) readPredictions(ctx context.Context, opt Options) (err error) {
 	isPartial := in.source == SourceImported && (opt.joinsImported() || opt.Imported == AsGiven)
 	if in.source != SourceImported && opt.Imported != "" {
 		opt.warn(fmt.Sprintf("no predictions were imported: it does not matter that they are %s", opt.Imported))
 	}
 	matrix, err := in.tx.Matrix(PredictionsMatrix)
 	if err == nil && !isPartial {
-		err = checkRows(in.tx, matrix)
+		err = checkRows(ctx, in.tx, matrix)
 	}
 	if err != nil {
 		return err
@@ -119,13 +119,13 @@ const asGivenUse = "they are taken as they are, as was asked for"
 
 // takeAsGiven leaves the nodes without predictions out of what is tested and fitted, and says what is done with the
 // others.
-func (in *inputs) takeAsGiven(opt Options) error {
+func (in *inputs) takeAsGiven(ctx context.Context, opt Options) error {
 	in.run.PredictionUse = asGivenUse
 	matrix, err := in.tx.Matrix(PredictionsMatrix)
 	if err != nil {
 		return err
 	}
-	unpredicted, err := nodesWithoutRow(in.tx, matrix)
+	unpredicted, err := nodesWithoutRow(ctx, in.tx, matrix)
 	if err != nil || unpredicted.Len() == 0 {
 		return err
 	}

@@ -1,6 +1,7 @@
 package cleaner
 
 import (
+	"context"
 	"errors"
 	"math"
 	"slices"
@@ -19,7 +20,7 @@ func Predictions(tx *kv.Tx) (ops.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkRows(tx, matrix); err != nil {
+	if err := checkRows(context.Background(), tx, matrix); err != nil {
 		return nil, err
 	}
 	return inClassOrder(tx, matrix), nil
@@ -96,8 +97,8 @@ func columnPlaces(columns []string) map[string]int {
 }
 
 // checkRows returns ErrMissingRows if some node has no row.
-func checkRows(tx *kv.Tx, matrix *kv.Matrix) error {
-	missing, err := nodesWithoutRow(tx, matrix)
+func checkRows(ctx context.Context, tx *kv.Tx, matrix *kv.Matrix) error {
+	missing, err := nodesWithoutRow(ctx, tx, matrix)
 	if err != nil || missing.Len() == 0 {
 		return err
 	}
@@ -105,7 +106,7 @@ func checkRows(tx *kv.Tx, matrix *kv.Matrix) error {
 }
 
 // countUnpredicted counts the nodes that have no predictions to be scored by.
-func countUnpredicted(tx *kv.Tx) (int64, error) {
+func countUnpredicted(ctx context.Context, tx *kv.Tx) (int64, error) {
 	matrix, err := scoredFrom(tx, nil)
 	if errors.Is(err, kv.ErrNotFound) {
 		return int64(tx.Shape().Present), nil
@@ -113,13 +114,13 @@ func countUnpredicted(tx *kv.Tx) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	missing, err := nodesWithoutRow(tx, matrix)
+	missing, err := nodesWithoutRow(ctx, tx, matrix)
 	return int64(missing.Len()), err
 }
 
 // nodesWithoutRow are those whose row of predictions was never written: its first column is NaN. Removed nodes are not
 // among them.
-func nodesWithoutRow(tx *kv.Tx, matrix *kv.Matrix) (kv.NodeSet, error) {
+func nodesWithoutRow(ctx context.Context, tx *kv.Tx, matrix *kv.Matrix) (kv.NodeSet, error) {
 	n := tx.NumNodes()
 	missing := bitset.New[kv.NodeID](n)
 	removed, err := tx.Removed()
@@ -130,7 +131,11 @@ func nodesWithoutRow(tx *kv.Tx, matrix *kv.Matrix) (kv.NodeSet, error) {
 	values := make([]float32, min(step, n))
 	for first := 0; first < n; first += step {
 		rows := kv.Range{First: kv.NodeID(first), End: kv.NodeID(min(first+step, n))}
-		if err := matrix.Read(rows, 0, 1, values[:rows.Len()]); err != nil {
+		err := ctx.Err()
+		if err == nil {
+			err = matrix.Read(rows, 0, 1, values[:rows.Len()])
+		}
+		if err != nil {
 			return missing, err
 		}
 		for i, p := range values[:rows.Len()] {

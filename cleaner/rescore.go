@@ -111,7 +111,7 @@ func Rescore(ctx context.Context, s *kv.Store, opt RescoreOptions) (*Rescoring, 
 		}
 		if err == nil && unfilled != nil && !opt.KeepRate {
 			err = s.View(func(tx *kv.Tx) (err error) {
-				done.Unpredicted, err = countUnpredicted(tx)
+				done.Unpredicted, err = countUnpredicted(ctx, tx)
 				return err
 			})
 		}

@@ -280,7 +280,7 @@ func (r *Run) judge() *nodeScorer {
 func (r *Run) ranks() []int32 { return labelmodel.RankClasses(r.kept.Counts, r.Classes) }
 
 // problem is the graph of a snapshot with its labels, as the run, which is the last, sees them: it knows no class that
-// was first used after it, and no label of a node without predictions is under test.
+// was first used after it.
 func (r *Run) problem(tx *kv.Tx) (p problem, err error) {
 	if p, err = problemOf(tx); err != nil {
 		return p, err

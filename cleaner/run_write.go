@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
@@ -232,9 +231,15 @@ func (r *Run) scoreByPass(
 	if err != nil {
 		return nil, err
 	}
-	if p.tested, err = testedLabels(ctx, &p, opt.Workers); err != nil {
+	matrix, err := scoredFrom(tx, r)
+	if err != nil {
 		return nil, err
 	}
+	unpredicted, err := nodesWithoutRow(ctx, tx, matrix)
+	if err != nil {
+		return nil, err
+	}
+	p.leaveOut(unpredicted)
 	if p.place, p.look = place, newest; newest != nil {
 		if p.verdicts, err = decide.Verdicts(ctx, tx, p.labels); err != nil {
 			return nil, err
@@ -242,18 +247,6 @@ func (r *Run) scoreByPass(
 	}
 	opt.Hops, opt.Seed = r.Hops, r.Seed
 	return p.score(ctx, opt, r.Model)
-}
-
-// testedLabels are the labels of the nodes that have predictions.
-func testedLabels(ctx context.Context, p *problem, workers int) ([]kv.Class, error) {
-	tested := slices.Clone(p.labels)
-	err := rowstore.EachRow(ctx, p.predictions, len(tested), workers, func(v kv.NodeID, row []float32) error {
-		if hasNaN(row) {
-			tested[v] = kv.NoClass
-		}
-		return nil
-	})
-	return tested, err
 }
 
 // errOvertaken says that the last run is another one, or was rescored, since it was read.
