@@ -492,16 +492,19 @@ func TestRestoreClearsWhatWasLeft(t *testing.T) {
 	}
 }
 
-// TestRestoreOfOtherFormats restores backups of an older and of a newer format.
+// TestRestoreOfOtherFormats restores and checks backups of an older and of a newer format.
 func TestRestoreOfOtherFormats(t *testing.T) {
 	for _, version := range []int{formatVersion - 1, formatVersion + 1} {
 		s := newStore(t, Options{})
 		setVersion(t, s, version)
 		file, _ := backupOf(t, s, nil)
 		dir := filepath.Join(t.TempDir(), "restored")
-		_, err := Restore(t.Context(), dir, readers(file), Options{MemoryBudget: minMemoryBudget}, nil)
-		if !errors.Is(err, ErrVersion) || !strings.Contains(err.Error(), fmt.Sprintf("it is %d,", version)) {
-			t.Errorf("got %v, want ErrVersion for version %d", err, version)
+		_, failed := Restore(t.Context(), dir, readers(file), Options{MemoryBudget: minMemoryBudget}, nil)
+		_, wrong := CheckBackup(t.Context(), readers(file), nil)
+		for _, err := range []error{failed, wrong} {
+			if !errors.Is(err, ErrVersion) || !strings.Contains(err.Error(), fmt.Sprintf("it is %d,", version)) {
+				t.Errorf("got %v, want ErrVersion for version %d", err, version)
+			}
 		}
 		checkNothingLeft(t, dir)
 	}

@@ -140,16 +140,12 @@ func Restore(
 	if opt.ReadOnly {
 		return info, fmt.Errorf("%s: %w: a store is not restored read-only", dir, ErrReadOnly)
 	}
-	chain, err := archive.Open(files)
+	chain, err := openBackup(files)
 	if err != nil {
 		return info, err
 	}
 	defer chain.Close()
 	head := chain.Info()
-	if head.Format != formatVersion {
-		of := fmt.Sprintf("the store of backup %d", len(files))
-		return info, versionError(of, head.Format)
-	}
 	d, err := newWorkplace(dir, restoreMark)
 	if err != nil {
 		return info, err
@@ -199,9 +195,22 @@ func restoreFiles(
 	return info, r.Finish()
 }
 
+// openBackup opens a full backup and those that follow it. The store was in the format of this program.
+func openBackup(files []io.Reader) (*archive.Reader, error) {
+	chain, err := archive.Open(files)
+	if err != nil {
+		return nil, err
+	}
+	if format := chain.Info().Format; format != formatVersion {
+		chain.Close()
+		return nil, versionError(fmt.Sprintf("the store of backup %d", len(files)), format)
+	}
+	return chain, nil
+}
+
 // CheckBackup reads a full backup and those that follow it as Restore does, and makes no store.
 func CheckBackup(ctx context.Context, files []io.Reader, progress Progress) (BackupInfo, error) {
-	chain, err := archive.Open(files)
+	chain, err := openBackup(files)
 	if err != nil {
 		return BackupInfo{}, err
 	}
