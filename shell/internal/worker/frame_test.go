@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -146,30 +145,5 @@ func TestBadJobs(t *testing.T) {
 				t.Fatalf("got %v, want an error with %q", err, want)
 			}
 		})
-	}
-}
-
-func TestArcsOfSortedEdges(t *testing.T) {
-	job := smallJob()
-	job.Ranges = []uint64{0, 2, 8}
-	edges := edgesFrame([2]uint32{0, 1}, [2]uint32{0, 1}, [2]uint32{1, 0}, [2]uint32{5, 2})
-	frames := output(t, stream(t, jobFrame(t, "arcs", job), groupFrame(), edges))
-	if len(frames) != 5 {
-		t.Fatalf("got %d frames, want arcs and sums of two chunks, and a report", len(frames))
-	}
-	for at, want := range []struct{ arcs, sums string }{{"{[0 1] [0 1 2] [1 0]}", "[1 1]"}, {"{[5] [0 1] [2]}", "[1]"}} {
-		var arcs arcList
-		must.Do(t, arcs.read(&frames[2*at], 6))
-		if got := fmt.Sprint(arcs); got != want.arcs {
-			t.Errorf("got the arcs %s, want %s", got, want.arcs)
-		}
-		var sums []float64
-		must.Do(t, sparseRows(&frames[2*at+1], 1, func(_, _ int, x float64) { sums = append(sums, x) }))
-		if got := fmt.Sprint(sums); got != want.sums {
-			t.Errorf("got the sums %s, want %s", got, want.sums)
-		}
-	}
-	if got, want := string(frames[4].Payload), `{"arcs":3}`; got != want {
-		t.Errorf("got the report %s, want %s", got, want)
 	}
 }
