@@ -125,15 +125,18 @@ func (p *problem) crossFits() bool { return p.countTaught() >= leastFitting }
 
 // fitBase fits a classifier to its inputs.
 func (p *problem) fitBase(ctx context.Context, t *trainedBase, opt Options) error {
-	train, err := p.learn(ctx, t.inputs, opt)
+	lessons, err := p.lessons(t.inputs, opt.Seed)
 	if err != nil {
 		return err
 	}
-	class := func(row int) int { return int(train.Right[row]) }
+	t.learned = lessons.nodes
+	rows := nn.Examples{
+		Count: len(lessons.Right), Width: t.inputs.Width(), Classes: p.classes, Read: lessons.Read,
+		Class: func(row int) int { return int(lessons.Right[row]) },
+	}
 	progress := func(done, total int64) { opt.progress("train", done, total) }
-	t.learned = train.nodes
-	t.Ridge, err = nn.FitRidge(ctx, &train.Inputs, class, p.classes, parallel.Workers(opt.Workers), progress)
-	return errors.Join(err, train.Close())
+	t.Ridge, err = nn.FitRidge(ctx, rows, parallel.Workers(opt.Workers), progress)
+	return err
 }
 
 // predictAll predicts every node.
@@ -153,7 +156,7 @@ func (p *problem) predictAll(ctx context.Context, t *trainedBase, opt Options) (
 			if err := t.inputs.Read(rows, 0, width, x[worker]); err != nil {
 				return err
 			}
-			logits := layers[worker].Outputs(t.Net, nn.Dense(x[worker], rows.Len(), width))
+			logits := layers[worker].Outputs(t.Net, x[worker], rows.Len())
 			t.learned.each(rows, func(row int, v kv.NodeID) {
 				t.LeaveOut(row, int(p.labels[v]), logits[int(v-rows.First)*p.classes:][:p.classes])
 			})

@@ -282,7 +282,7 @@ func TestPredictionDoesNotSeeOwnLabel(t *testing.T) {
 		predicted, x := make([]float32, 2), make([]float32, inputs.Width())
 		must.Do(t, errors.Join(out.Read(kv.Range{First: v, End: v + 1}, 0, 2, predicted),
 			inputs.Read(kv.Range{First: v, End: v + 1}, 0, len(x), x)))
-		logits := new(nn.Activations).Outputs(fit.Net, nn.Dense(x, 1, len(x)))
+		logits := new(nn.Activations).Outputs(fit.Net, x, 1)
 		nn.Softmaxes(logits, len(logits))
 		return float64(predicted[0]), float64(logits[0])
 	}

@@ -242,7 +242,7 @@ func (f *filler) write(s *kv.Store, nodes []kv.NodeID, rows [][]float32) error {
 
 // predict is the prediction of the network for an input, borrowed.
 func (k *classifier) predict(x []float32, layers *nn.Activations) []float32 {
-	logits := layers.Outputs(k.net, nn.Dense(x, 1, len(x)))
+	logits := layers.Outputs(k.net, x, 1)
 	nn.Softmaxes(logits, len(logits))
 	sum := 0.0
 	for _, p := range logits {

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
@@ -184,7 +183,7 @@ const MostLessons = baseTraining
 
 // Lessons returns what the built-in classifier would learn from in a trial with so many classes, and whether the inputs
 // are of features, or of the structure. Of several inputs, they are the last that the classifier would try. The caller
-// closes them.
+// closes their inputs.
 func (l *Lab) Lessons(ctx context.Context, t Trial, classes int) (_ *Lessons, ofFeatures bool, err error) {
 	p, opt, err := l.problem(ctx, t, true)
 	if err != nil {
@@ -199,71 +198,43 @@ func (l *Lab) Lessons(ctx context.Context, t Trial, classes int) (_ *Lessons, of
 	if err != nil {
 		return nil, false, err
 	}
-	defer func() { err = errors.Join(err, inputs.Close()) }()
-	lessons, err := p.learn(ctx, inputs, opt)
-	return lessons, p.hasFeatures(), err
+	lessons, err := p.lessons(inputs, opt.Seed)
+	if err != nil {
+		return nil, false, errors.Join(err, inputs.Close())
+	}
+	return lessons, p.hasFeatures(), nil
 }
 
 // Lessons are labelled nodes with the inputs from which the built-in classifier learns.
 type Lessons struct {
-	Inputs nn.Rows    // by ascending NodeID
-	Right  []kv.Class // [rows], likewise
-	Order  []uint32   // rows in file order
-	nodes  *nodeSet   // whose ranks are the rows
-
-	numbers *scratch.Array[float32] // memory of inputs
-	columns *scratch.Array[uint32]  // likewise; nil if they are dense
+	Inputs *rowstore.Store // of all nodes
+	Right  []kv.Class      // [rows] by ascending NodeID
+	Order  []uint32        // rows in file order
+	nodes  *nodeSet        // whose ranks are the rows
 }
 
-// learn copies the inputs of the nodes that teach, or of baseTraining of them drawn with the seed.
-func (p *problem) learn(ctx context.Context, inputs *rowstore.Store, opt Options) (l *Lessons, err error) {
-	nodes, order, err := drawNodes(p.order, len(p.labels), p.countTaught(), baseTraining, opt.Seed, p.teachesBase)
+// lessons are the nodes that teach, or baseTraining of them drawn with the seed.
+func (p *problem) lessons(inputs *rowstore.Store, seed uint64) (*Lessons, error) {
+	nodes, order, err := drawNodes(p.order, len(p.labels), p.countTaught(), baseTraining, seed, p.teachesBase)
 	if err != nil {
 		return nil, err
 	}
-	l = &Lessons{Right: make([]kv.Class, len(order)), Order: order, nodes: nodes}
-	width, nonzero := inputs.Width(), make([]int, len(order))
-	each := func(visit func(rank int, row []float32)) error {
-		return rowstore.Each(ctx, inputs, len(p.labels), opt.Workers, func(rows kv.Range, values []float32) error {
-			nodes.each(rows, func(rank int, v kv.NodeID) { visit(rank, values[int(v-rows.First)*width:][:width]) })
-			return nil
-		})
-	}
-	nodes.each(kv.Range{End: kv.NodeID(len(p.labels))}, func(rank int, v kv.NodeID) { l.Right[rank] = p.labels[v] })
-	if err := each(func(rank int, row []float32) { nonzero[rank] = nn.CountNonzero(row) }); err != nil {
-		return nil, err
-	}
-	total := 0
-	for _, count := range nonzero {
-		total += count
-	}
-	sparse := nn.AreSparse(total, len(order), width)
-	if !sparse {
-		total = len(order) * width
-	}
-	if l.numbers, err = scratch.New[float32](p.place.Scratch(), "learned", total); err != nil {
-		return nil, err
-	}
-	if !sparse {
-		l.Inputs = nn.Dense(l.numbers.Data, len(order), width)
-		err = each(func(rank int, row []float32) { copy(l.numbers.Data[rank*width:], row) })
-	} else if l.columns, err = scratch.New[uint32](p.place.Scratch(), "columns", total); err == nil {
-		l.Inputs = nn.Sparse(width, nonzero, l.columns.Data, l.numbers.Data)
-		err = each(l.Inputs.Fill)
-	}
-	if err != nil {
-		return nil, errors.Join(err, l.Close())
+	l := &Lessons{Inputs: inputs, Order: order, nodes: nodes}
+	for _, v := range nodes.members {
+		l.Right = append(l.Right, p.labels[v])
 	}
 	return l, nil
 }
 
-// Close gives the memory of the inputs back.
-func (l *Lessons) Close() error {
-	err := l.numbers.Close()
-	if l.columns != nil {
-		err = errors.Join(err, l.columns.Close())
+// Read sets x [(end−first)×width] to the inputs of rows first ≤ r < end.
+func (l *Lessons) Read(first, end int, x []float32) error {
+	width := l.Inputs.Width()
+	for i, v := range l.nodes.members[first:end] {
+		if err := l.Inputs.Read(kv.Range{First: v, End: v + 1}, 0, width, x[i*width:][:width]); err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 // Each calls visit with the node of every row, ascending.

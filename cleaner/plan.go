@@ -200,8 +200,7 @@ func (p *problem) trainingFiles(opt Options) (temporary, stored int64, err error
 	if p.source == "" {
 		stored += 4 * n * c
 	}
-	rows := 4 * int64(width) * int64(min(p.countTaught(), baseTraining))
-	return 4*int64(inputs)*n + max(smooth.ScratchBytes, rows, 4*n*c), stored, nil
+	return 4*int64(inputs)*n + max(smooth.ScratchBytes, 4*n*c), stored, nil
 }
 
 // MemoryBudget bounds the memory that is reached at random: a few numbers for every node, and the data that operators

@@ -12,6 +12,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
+	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -131,47 +132,58 @@ func (t *trial) areas(ctx context.Context, labels []kv.Class, classes int, seed 
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, lessons.Close()) }()
-	sums, epochs := make([]float64, len(lessons.Right)), 0
+	defer func() { err = errors.Join(err, lessons.Inputs.Close()) }()
+	rows, width := len(lessons.Right), lessons.Inputs.Width()
+	inputs, err := scratch.New[float32](t.lab.Scratch, "learned", rows*width)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, inputs.Close()) }()
+	if err := lessons.Read(0, rows, inputs.Data); err != nil {
+		return nil, err
+	}
+	sums, epochs := make([]float64, rows), 0
 	dropped := 0.0
-	if ofFeatures && lessons.Inputs.Width >= areaWide {
+	if ofFeatures && width >= areaWide {
 		dropped = areaDropout
 	}
-	err = watch(ctx, lessons, classes, seed, dropped, t.lab.Operators().Workers, func(net *nn.Network) error {
+	err = watch(ctx, lessons, inputs.Data, classes, seed, dropped, t.lab.Operators().Workers, func(net *nn.Network) error {
 		epochs++
-		return addMargins(ctx, lessons, net, sums)
+		return addMargins(ctx, lessons.Right, inputs.Data, net, sums)
 	})
 	areas = make([]float64, len(labels))
 	lessons.Each(func(row int, v kv.NodeID) { areas[v] = sums[row] / float64(epochs) })
 	return areas, err
 }
 
-// watch trains a network, and shows it after every epoch. A share of the inputs is dropped.
+// watch trains a network on inputs [rows×width], and shows it after every epoch. A share of the inputs is dropped.
 func watch(
-	ctx context.Context, l *cleaner.Lessons, classes int, seed uint64, dropped float64, workers int,
+	ctx context.Context, l *cleaner.Lessons, inputs []float32, classes int, seed uint64, dropped float64, workers int,
 	observe func(*nn.Network) error,
 ) error {
 	random := rand.New(rand.NewPCG(seed, streamNetwork))
-	net := nn.New(random, l.Inputs.Width, areaUnits, classes)
+	width := l.Inputs.Width()
+	net := nn.New(random, width, areaUnits, classes)
 	t := nn.NewTrainer(net, random)
 	t.Rate, t.Decay, t.Workers = areaRate, areaDecay, parallel.Workers(workers)
 	t.Dropout, t.InputDropout = areaDropout, dropped
 	rows := slices.Clone(l.Order)
 	batch := min(areaBatch, len(rows))
 	perEpoch := (len(rows) + batch - 1) / batch
-	var x nn.Rows
-	right := make([]int, batch)
+	x, right := make([]float32, batch*width), make([]int, batch)
 	for epoch := range max(areaEpochs, (areaLeast+perEpoch-1)/perEpoch) {
 		random.Shuffle(len(rows), func(a, b int) { rows[a], rows[b] = rows[b], rows[a] })
 		for some := range slices.Chunk(rows, batch) {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			x.Gather(&l.Inputs, some, t.Workers)
 			for i, row := range some {
 				right[i] = int(l.Right[row])
+				copy(x[i*width:][:width], inputs[int(row)*width:])
 			}
-			t.Step(&x, func(logits []float32) float64 { return nn.SoftmaxLoss(logits, right[:len(some)]) })
+			t.Step(x[:len(some)*width], len(some), func(logits []float32) float64 {
+				return nn.SoftmaxLoss(logits, right[:len(some)])
+			})
 		}
 		if err := observe(net); err != nil {
 			return err
@@ -185,17 +197,17 @@ func watch(
 
 // addMargins adds the margin of every row, without dropout, to sums [rows]: the logit of its label less the
 // largest of the others.
-func addMargins(ctx context.Context, l *cleaner.Lessons, net *nn.Network, sums []float64) error {
+func addMargins(ctx context.Context, right []kv.Class, inputs []float32, net *nn.Network, sums []float64) error {
 	var layers nn.Activations
-	classes := net.Widths[len(net.Widths)-1]
+	width, classes := net.Widths[0], net.Widths[len(net.Widths)-1]
 	for first := 0; first < len(sums); first += areaBatch {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		end := min(first+areaBatch, len(sums))
-		logits := layers.Outputs(net, l.Inputs.Slice(first, end))
+		logits := layers.Outputs(net, inputs[first*width:end*width], end-first)
 		for row := first; row < end; row++ {
-			of, y, other := logits[(row-first)*classes:][:classes], l.Right[row], math.Inf(-1)
+			of, y, other := logits[(row-first)*classes:][:classes], right[row], math.Inf(-1)
 			for j, z := range of {
 				if kv.Class(j) != y {
 					other = max(other, float64(z))

@@ -47,18 +47,21 @@ func TestAreaUnderMarginIsItsDefinition(t *testing.T) {
 		if err != nil || ofFeatures {
 			t.Fatalf("got lessons of features: %v, %v", ofFeatures, err)
 		}
+		width := lessons.Inputs.Width()
+		inputs := make([]float32, len(lessons.Right)*width)
+		must.Do(t, lessons.Read(0, len(lessons.Right), inputs))
 		margins, epochs := make([]float64, n), 0.0
-		must.Do(t, watch(t.Context(), lessons, c+1, of.Seed, 0, 0, func(net *nn.Network) error {
+		must.Do(t, watch(t.Context(), lessons, inputs, c+1, of.Seed, 0, 0, func(net *nn.Network) error {
 			epochs++
 			lessons.Each(func(row int, v kv.NodeID) {
-				z := slices.Clone(new(nn.Activations).Outputs(net, lessons.Inputs.Slice(row, row+1)))
+				z := slices.Clone(new(nn.Activations).Outputs(net, inputs[row*width:][:width], 1))
 				own := z[labels[v]]
 				z[labels[v]] = float32(math.Inf(-1))
 				margins[v] += float64(own) - float64(slices.Max(z))
 			})
 			return nil
 		}))
-		must.Do(t, lessons.Close())
+		must.Do(t, lessons.Inputs.Close())
 		var sampled []float64
 		for v := range margins {
 			if margins[v] /= epochs; samples[v] == run {

@@ -100,8 +100,7 @@ func (s *fittingRows) fit(ctx context.Context, seed uint64) (*detector, error) {
 			d.input(s.row(r, one), x[i*width:])
 			right[i] = s.planted(r)
 		}
-		rows := nn.Dense(x, batch, width)
-		t.Step(&rows, func(outputs []float32) float64 { return nn.L1Loss(outputs, right) })
+		t.Step(x, batch, func(outputs []float32) float64 { return nn.L1Loss(outputs, right) })
 	}
 	return d, nil
 }
@@ -156,7 +155,7 @@ func (d *detector) score(layers *nn.Activations, z []float32, scores []float64) 
 		scores = append(scores, start)
 		d.input(row, row)
 	}
-	for r, output := range layers.Outputs(d.network, nn.Dense(z, rows, width)) {
+	for r, output := range layers.Outputs(d.network, z, rows) {
 		scores[first+r] += elementary.Sigmoid(float64(output))
 	}
 	return scores

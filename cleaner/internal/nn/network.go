@@ -47,41 +47,27 @@ type Activations struct {
 	Workers int         // goroutines that share a product; 0 means one
 	layers  [][]float32 // layers[l] [rows×Widths[l+1]]
 	product multiplier
-	sparse  Rows // memory for a batch
 }
 
 // Outputs applies a network to the batch x [rows×Widths[0]]. The outputs [rows×Widths[last]] are valid until the next
 // call.
-func (a *Activations) Outputs(net *Network, x Rows) []float32 {
-	x = a.compressed(net, x)
-	return a.forward(net, &x, nil)
-}
-
-// compressed are rows as they are multiplied fastest: those of fewer columns than a strip as they are.
-func (a *Activations) compressed(net *Network, x Rows) Rows {
-	if x.isSparse() || net.Widths[1] < stripColumns {
-		return x
-	}
-	return a.sparse.compressed(x)
+func (a *Activations) Outputs(net *Network, x []float32, rows int) []float32 {
+	return a.forward(net, x, rows, nil)
 }
 
 // forward computes the outputs of a batch. drop, if not nil, is called on every hidden layer.
-func (a *Activations) forward(net *Network, x *Rows, drop func(layer int, h []float32)) []float32 {
+func (a *Activations) forward(net *Network, x []float32, rows int, drop func(layer int, h []float32)) []float32 {
 	a.product.workers = a.Workers
-	rows, last := x.Count, len(net.Weights)-1
+	last := len(net.Weights) - 1
 	if a.layers == nil {
 		a.layers = make([][]float32, last+1)
 	}
-	below := x.dense
+	below := x
 	for l := range net.Weights {
 		in, out := net.Widths[l], net.Widths[l+1]
 		a.layers[l] = slices.Grow(a.layers[l][:0], rows*out)[:rows*out]
 		h := a.layers[l]
-		if l == 0 && x.isSparse() {
-			a.product.multiplySparse(x, out, net.Weights[l], net.Biases[l], h)
-		} else {
-			a.product.multiply(rows, in, out, rowsOf(below, in), net.weights(l), net.Biases[l], h)
-		}
+		a.product.multiply(rows, in, out, rowsOf(below, in), net.weights(l), net.Biases[l], h)
 		if l < last {
 			relu(h)
 			if drop != nil {
@@ -132,24 +118,23 @@ func NewTrainer(net *Network, random *rand.Rand) *Trainer {
 	return t
 }
 
-// Step learns from the dense batch x [rows×Widths[0]], which dropout of inputs overwrites. loss turns the outputs
+// Step learns from the batch x [rows×Widths[0]], which dropout of inputs overwrites. loss turns the outputs
 // [rows×Widths[last]] into the gradient of the batch's mean loss with respect to them, in place, and returns that loss.
-func (t *Trainer) Step(x *Rows, loss func(outputs []float32) float64) float64 {
+func (t *Trainer) Step(x []float32, rows int, loss func(outputs []float32) float64) float64 {
 	t.forward.Workers = t.Workers
 	var drop func(int, []float32)
 	if t.InputDropout > 0 {
-		t.drop(x.dense, nil, t.InputDropout)
+		t.drop(x, nil, t.InputDropout)
 	}
-	inputs := t.forward.compressed(t.net, *x)
 	if t.Dropout > 0 {
 		drop = func(l int, h []float32) {
 			t.scale[l] = slices.Grow(t.scale[l][:0], len(h))[:len(h)]
 			t.drop(h, t.scale[l], t.Dropout)
 		}
 	}
-	out := t.forward.forward(t.net, &inputs, drop)
+	out := t.forward.forward(t.net, x, rows, drop)
 	value := loss(out)
-	t.backward(&inputs, out)
+	t.backward(x, rows, out)
 	t.update()
 	return value
 }
@@ -172,11 +157,11 @@ func (t *Trainer) drop(values, factors []float32, dropped float64) {
 }
 
 // backward fills the gradients, given that of the outputs.
-func (t *Trainer) backward(x *Rows, outputs []float32) {
-	up, rows := outputs, x.Count
+func (t *Trainer) backward(x []float32, rows int, outputs []float32) {
+	up := outputs
 	for l := len(t.net.Weights) - 1; l >= 0; l-- {
 		in, out := t.net.Widths[l], t.net.Widths[l+1]
-		below := x.dense
+		below := x
 		if l > 0 {
 			below = t.forward.layers[l-1]
 		}
@@ -184,11 +169,7 @@ func (t *Trainer) backward(x *Rows, outputs []float32) {
 		clear(sums)
 		sumColumns(sums, up[:rows*out])
 		product := &t.forward.product
-		if l == 0 && x.isSparse() {
-			product.multiplySparseTransposed(x, out, up, t.gradient[0][l])
-		} else {
-			product.multiply(in, rows, out, rowsOf(below, in).transpose(), rowsOf(up, out), nil, t.gradient[0][l])
-		}
+		product.multiply(in, rows, out, rowsOf(below, in).transpose(), rowsOf(up, out), nil, t.gradient[0][l])
 		if l == 0 {
 			return
 		}

@@ -57,12 +57,6 @@ func normals(r *rand.Rand, n int) []float32 {
 	return values
 }
 
-// whole are dense rows.
-func whole(values []float32, count int) *Rows {
-	x := Dense(values, count, len(values)/count)
-	return &x
-}
-
 // TestGradientsAreFiniteDifferences compares every partial derivative with that of the definition in float64.
 func TestGradientsAreFiniteDifferences(t *testing.T) {
 	const rows = 9
@@ -112,7 +106,7 @@ func TestGradientsAreFiniteDifferences(t *testing.T) {
 				copy(b, normals(r, len(b)))
 			}
 			x := normals(r, rows*c.widths[0])
-			got := tr.Step(whole(x, rows), c.loss)
+			got := tr.Step(x, rows, c.loss)
 			scale := tr.scale
 			if c.dropout == 0 {
 				scale = nil
@@ -151,6 +145,39 @@ func sameNetwork(t *testing.T, what string, got, want *Network) {
 	for l := range want.Weights {
 		if !slices.Equal(got.Weights[l], want.Weights[l]) || !slices.Equal(got.Biases[l], want.Biases[l]) {
 			t.Errorf("%s: layer %d differs", what, l)
+		}
+	}
+}
+
+// TestTrainingIsTheSameBits: with any width, batch, dropout and number of workers.
+func TestTrainingIsTheSameBits(t *testing.T) {
+	for seed := range uint64(30) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		rows, width, units, classes := 1+r.IntN(80), 1+r.IntN(60), 1+r.IntN(140), 2+r.IntN(70)
+		if seed < 3 {
+			rows, width, units = 300, 700, 64 // for more than one worker
+		}
+		x, right := normals(r, rows*width), make([]int, rows)
+		for i := range right {
+			right[i] = r.IntN(classes)
+		}
+		train := func(workers int) (*Network, []float32) {
+			random := rand.New(rand.NewPCG(seed, 1))
+			tr := NewTrainer(New(random, width, units, classes), random)
+			tr.Rate, tr.Decay, tr.Workers = 0.01, 0.01, workers
+			tr.Dropout, tr.InputDropout = float64(seed%2)/2, float64(seed%3)/4
+			for range 4 {
+				tr.Step(slices.Clone(x), rows, func(o []float32) float64 { return SoftmaxLoss(o, right) })
+			}
+			return tr.net, new(Activations).Outputs(tr.net, x[:rows/2*width], rows/2)
+		}
+		want, outputs := train(1)
+		for _, workers := range []int{0, 2, 3} {
+			net, got := train(workers)
+			sameNetwork(t, "trained", net, want)
+			if !slices.Equal(got, outputs) {
+				t.Fatalf("seed %d, %d workers: got outputs %v, want %v", seed, workers, got, outputs)
+			}
 		}
 	}
 }

@@ -46,29 +46,36 @@ const (
 // RidgeColumns is how many columns are told apart.
 const RidgeColumns = 2048
 
-// RidgeBytes is the memory of FitRidge for so many columns and classes: a square matrix, sums, and the weights that it
-// returns.
+// RidgeBytes is the memory of FitRidge for so many columns and classes: a square matrix, sums, rows, and twice the
+// weights that it returns.
 func RidgeBytes(columns, classes int64) int64 {
 	told := min(columns, RidgeColumns)
-	rows := (4 + 8) * ridgeRows // dense, and as many sparse
-	return told*(8*told+8*classes+int64(rows)+2*4*ridgeStrip) + 4*columns*classes
+	return told*(8*told+8*classes+4*ridgeRows+2*4*ridgeStrip) + 4*columns*(2*classes+1)
 }
 
-// FitRidge fits a Ridge to rows, of which class tells the class of each. Of more columns than 2,048, sums of columns
-// with signs stand for them (feature hashing, arXiv:0902.2206), in the fit alone. progress, if not nil, is told how
-// many rows are done, of how many.
-func FitRidge(
-	ctx context.Context, x *Rows, class func(row int) int, classes, workers int, progress func(done, total int64),
-) (*Ridge, error) {
-	f := &ridgeFit{progress: progress, rows: x, class: class, classes: classes, width: min(x.Width, RidgeColumns)}
-	f.product.workers, f.layers.Workers = workers, workers
+// Examples are rows of numbers that have a class.
+type Examples struct {
+	Count, Width, Classes int
+
+	Read  func(first, end int, x []float32) error // sets x [(end−first)×Width] to rows first ≤ r < end
+	Class func(row int) int
+}
+
+// FitRidge fits a Ridge to rows. Of more columns than 2,048, sums of columns with signs stand for them (feature
+// hashing, arXiv:0902.2206), in the fit alone. progress, if not nil, is told how many rows are done, of how many.
+func FitRidge(ctx context.Context, rows Examples, workers int, progress func(done, total int64)) (*Ridge, error) {
+	width, classes := min(rows.Width, RidgeColumns), rows.Classes
+	f := &ridgeFit{
+		Examples: rows, progress: progress, width: width, product: multiplier{workers: workers},
+		memory: make([]float32, max(ridgeRows*width, rows.Width)), strip: make([]float32, ridgeStrip*width),
+	}
 	gram, w, err := f.sums(ctx)
 	if err != nil {
 		return nil, err
 	}
 	f.solve(gram, w, workers)
 	r := &Ridge{
-		Leverage: make([]float32, x.Count),
+		Leverage: make([]float32, rows.Count),
 		scale:    slices.Repeat([]float64{1}, classes), shift: make([]float64, classes),
 	}
 	if err := f.leverages(ctx, gram, r.Leverage); err != nil {
@@ -78,14 +85,14 @@ func FitRidge(
 	for k, share := range f.shares {
 		bias[k] = float32(share)
 	}
-	weights := make([]float32, x.Width*classes)
-	for j := range x.Width {
+	weights := make([]float32, rows.Width*classes)
+	for j := range rows.Width {
 		at, sign := f.place(j)
 		for k := range classes {
-			weights[j*classes+k] = float32(sign * w[k*f.width+at])
+			weights[j*classes+k] = float32(sign * w[k*width+at])
 		}
 	}
-	r.Net = &Network{Widths: []int{x.Width, classes}, Weights: [][]float32{weights}, Biases: [][]float32{bias}}
+	r.Net = &Network{Widths: []int{rows.Width, classes}, Weights: [][]float32{weights}, Biases: [][]float32{bias}}
 	if err := r.fitScale(ctx, f); err != nil {
 		return nil, err
 	}
@@ -112,25 +119,21 @@ func (r *Ridge) LeaveOut(row, class int, logits []float32) {
 
 // A ridgeFit has the rows of a Ridge, and memory.
 type ridgeFit struct {
-	rows    *Rows
-	class   func(row int) int
-	classes int
-	width   int       // columns, at most RidgeColumns
-	shares  []float64 // of the classes: m
+	Examples
+	width  int       // columns that are told apart, at most RidgeColumns
+	shares []float64 // of the classes: m
 
 	progress func(done, total int64)
 	done     int
 
 	product multiplier
-	layers  Activations
-	dense   []float32
-	sparse  Rows
+	memory  []float32 // [ridgeRows×width], or at least a row
 	strip   []float32 // [ridgeStrip×width]
 }
 
 // place is the column that stands for one of the rows, and its sign.
 func (f *ridgeFit) place(column int) (at int, sign float64) {
-	if f.width == f.rows.Width {
+	if f.width == f.Width {
 		return column, 1
 	}
 	h := uint64(column+1) * 0x9e3779b97f4a7c15
@@ -139,87 +142,80 @@ func (f *ridgeFit) place(column int) (at int, sign float64) {
 	return int(h % uint64(f.width)), 1 - 2*float64(h>>40&1)
 }
 
-// block is rows first ≤ r < end with the columns that stand for theirs: dense, and as they are better multiplied.
-func (f *ridgeFit) block(first, end int) (dense []float32, x Rows) {
-	from, count := f.rows, end-first
-	f.dense = slices.Grow(f.dense[:0], count*f.width)[:count*f.width]
-	clear(f.dense)
-	for r := range count {
-		to := f.dense[r*f.width:][:f.width]
-		add := func(column int, value float32) {
-			at, sign := f.place(column)
-			to[at] += float32(float32(sign) * value)
-		}
-		switch {
-		case !from.isSparse() && f.width == from.Width:
-			copy(to, from.dense[(first+r)*from.Width:])
-		case !from.isSparse():
-			for j, value := range from.dense[(first+r)*from.Width:][:from.Width] {
-				add(j, value)
-			}
-		default:
-			columns, values := from.row(first + r)
-			for i, column := range columns {
-				add(int(column), values[i])
-			}
-		}
+// block reads rows first ≤ r < end with the columns that stand for theirs.
+func (f *ridgeFit) block(first, end int) ([]float32, error) {
+	x := f.memory[:(end-first)*f.width]
+	if f.width == f.Width {
+		return x, f.Read(first, end, x)
 	}
-	return f.dense, f.sparse.compressed(Dense(f.dense, count, f.width))
+	clear(x)
+	row := make([]float32, f.Width)
+	for to := range slices.Chunk(x, f.width) {
+		if err := f.Read(first, first+1, row); err != nil {
+			return nil, err
+		}
+		for j, value := range row {
+			if value != 0 {
+				at, sign := f.place(j)
+				to[at] += float32(float32(sign) * value)
+			}
+		}
+		first++
+	}
+	return x, nil
 }
 
 // each calls visit for block after block.
-func (f *ridgeFit) each(ctx context.Context, visit func(first, end int, dense []float32, x Rows)) error {
-	for first := 0; first < f.rows.Count; first += ridgeRows {
+func (f *ridgeFit) each(ctx context.Context, visit func(first, end int, x []float32)) error {
+	for first := 0; first < f.Count; first += ridgeRows {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		end := min(first+ridgeRows, f.rows.Count)
-		dense, x := f.block(first, end)
-		visit(first, end, dense, x)
+		end := min(first+ridgeRows, f.Count)
+		x, err := f.block(first, end)
+		if err != nil {
+			return err
+		}
+		visit(first, end, x)
 		if f.done += end - first; f.progress != nil {
-			f.progress(int64(f.done), ridgePasses*int64(f.rows.Count))
+			f.progress(int64(f.done), ridgePasses*int64(f.Count))
 		}
 	}
 	return nil
 }
 
-// sums are ZᵀZ with the penalty on its diagonal [width×width], and Zᵀ(Y − m) [classes×width]. It sets the shares.
+// sums are the lower triangle of ZᵀZ with the penalty on its diagonal [width×width], and Zᵀ(Y − m) [classes×width]. It
+// sets the shares.
 func (f *ridgeFit) sums(ctx context.Context) (gram, sums []float64, err error) {
 	d := f.width
-	gram, sums = make([]float64, d*d), make([]float64, f.classes*d)
-	all, columns := make([]float64, d), make([]float32, ridgeRows*ridgeStrip)
-	f.strip, f.shares = make([]float32, ridgeStrip*d), make([]float64, f.classes)
-	err = f.each(ctx, func(first, end int, dense []float32, x Rows) {
+	gram, sums = make([]float64, d*d), make([]float64, f.Classes*d)
+	all := make([]float64, d)
+	f.shares = make([]float64, f.Classes)
+	err = f.each(ctx, func(first, end int, x []float32) {
 		for left := 0; left < d; left += ridgeStrip {
-			wide := min(ridgeStrip, d-left)
-			for r := range x.Count {
-				copy(columns[r*wide:][:wide], dense[r*d+left:])
-			}
-			if x.isSparse() {
-				f.product.multiplySparseTransposed(&x, wide, columns, f.strip[:d*wide])
-			} else {
-				f.product.multiply(d, x.Count, wide, rowsOf(dense, d).transpose(), rowsOf(columns, wide), nil, f.strip)
-			}
-			share(f.product.workers, d*wide, d, func(_, from, to int) {
+			high, wide := d-left, min(ridgeStrip, d-left)
+			columns := matrixView{x[left:], d, 1}
+			f.product.multiply(high, end-first, wide, columns.transpose(), columns, nil, f.strip)
+			share(f.product.workers, high*wide, high, func(_, from, to int) {
 				for i := from; i < to; i++ {
 					for j, sum := range f.strip[i*wide:][:wide] {
-						gram[i*d+left+j] += float64(sum)
+						gram[(left+i)*d+left+j] += float64(sum)
 					}
 				}
 			})
 		}
 		for r := first; r < end; r++ {
-			y := f.class(r)
+			y := f.Class(r)
 			f.shares[y]++
 			to := sums[y*d:][:d]
-			for j, value := range dense[(r-first)*d:][:d] {
+			for j, value := range x[(r-first)*d:][:d] {
 				to[j] += float64(value)
 				all[j] += float64(value)
 			}
 		}
 	})
 	for k := range f.shares {
-		f.shares[k] /= float64(f.rows.Count)
+		f.shares[k] /= float64(f.Count)
 		for j, sum := range all {
 			sums[k*d+j] -= float64(f.shares[k] * sum)
 		}
@@ -257,29 +253,28 @@ func (f *ridgeFit) solve(gram, sums []float64, workers int) {
 // leverages are the squares of the rows times the inverse of the Cholesky factor [width×width], lower.
 func (f *ridgeFit) leverages(ctx context.Context, inverse []float64, h []float32) error {
 	d := f.width
-	sums := make([]float64, ridgeRows)
-	return f.each(ctx, func(first, end int, _ []float32, x Rows) {
+	sums, y := make([]float64, ridgeRows), make([]float32, ridgeRows*ridgeStrip)
+	return f.each(ctx, func(first, end int, x []float32) {
+		count := end - first
 		clear(sums)
 		for left := 0; left < d; left += ridgeStrip {
 			wide := min(ridgeStrip, d-left)
-			net := &Network{
-				Widths: []int{d, wide}, Weights: [][]float32{f.strip[:d*wide]},
-				Biases: [][]float32{make([]float32, wide)},
-			}
-			clear(net.Weights[0])
+			deep := left + wide // the columns of these rows that are not zero
+			part := f.strip[:wide*deep]
+			clear(part)
 			for i := range wide {
 				for j, x := range inverse[(left+i)*d:][:left+i+1] {
-					f.strip[j*wide+i] = float32(x)
+					part[i*deep+j] = float32(x)
 				}
 			}
-			y := f.layers.forward(net, &x, nil)
-			for r := range x.Count {
+			f.product.multiply(count, deep, wide, rowsOf(x, d), rowsOf(part, deep).transpose(), nil, y)
+			for r := range count {
 				for _, value := range y[r*wide:][:wide] {
 					sums[r] += float64(float64(value) * float64(value))
 				}
 			}
 		}
-		for r := range x.Count {
+		for r := range count {
 			h[first+r] = float32(sums[r])
 		}
 	})
@@ -287,23 +282,27 @@ func (f *ridgeFit) leverages(ctx context.Context, inverse []float64, h []float32
 
 // fitScale finds a, b and the loss, on rows evenly apart.
 func (r *Ridge) fitScale(ctx context.Context, f *ridgeFit) error {
-	c := f.classes
-	apart := 1 + f.rows.Count*c/scaledNumbers
-	scores, right := make([]float32, 0, f.rows.Count/apart*c+c), make([]int, 0, f.rows.Count/apart+1)
-	var layers Activations
-	layers.Workers = f.layers.Workers
-	for first := 0; first < f.rows.Count; first += ridgeRows {
+	c := f.Classes
+	apart := 1 + f.Count*c/scaledNumbers
+	scores, right := make([]float32, 0, f.Count/apart*c+c), make([]int, 0, f.Count/apart+1)
+	layers := Activations{Workers: f.product.workers}
+	atOnce := max(len(f.memory)/f.Width, 1)
+	for first := 0; first < f.Count; first += atOnce {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		end := min(first+ridgeRows, f.rows.Count)
-		logits := layers.Outputs(r.Net, f.rows.Slice(first, end))
+		end := min(first+atOnce, f.Count)
+		x := f.memory[:(end-first)*f.Width]
+		if err := f.Read(first, end, x); err != nil {
+			return err
+		}
+		logits := layers.Outputs(r.Net, x, end-first)
 		for row := first; row < end; row++ {
 			if row%apart != 0 {
 				continue
 			}
 			own := logits[(row-first)*c:][:c]
-			y := f.class(row)
+			y := f.Class(row)
 			r.LeaveOut(row, y, own)
 			right, scores = append(right, y), append(scores, own...)
 		}

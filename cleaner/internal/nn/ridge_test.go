@@ -9,7 +9,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
-// ridgeRowsOf are rows around a centre for each class, dense or sparse.
+// ridgeRowsOf are rows around a centre for each class; a share of their other numbers is not zero.
 func ridgeRowsOf(random *rand.Rand, count, width, classes int, share float64) (dense []float32, class []int) {
 	for r := range count {
 		y := r % classes
@@ -23,6 +23,19 @@ func ridgeRowsOf(random *rand.Rand, count, width, classes int, share float64) (d
 		}
 	}
 	return dense, class
+}
+
+// examples are rows in memory.
+func examples(x []float32, class []int, classes int) Examples {
+	width := len(x) / len(class)
+	return Examples{
+		Count: len(class), Width: width, Classes: classes,
+		Read: func(first, end int, to []float32) error {
+			copy(to, x[first*width:end*width])
+			return nil
+		},
+		Class: func(row int) int { return class[row] },
+	}
 }
 
 // fitWithout is the fit to all rows but one, with the means and penalties of all.
@@ -58,7 +71,7 @@ func fitWithout(t *testing.T, dense []float32, class []int, width, classes, with
 			}
 		}
 	}
-	f := &ridgeFit{rows: &Rows{Width: d}, width: d, classes: classes}
+	f := &ridgeFit{Examples: Examples{Width: d, Classes: classes}, width: d}
 	f.solve(gram, sums, 1)
 	scores := make([]float64, classes)
 	for k := range classes {
@@ -74,10 +87,9 @@ func TestRidgeLeavesOut(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	const count, width, classes = 90, 37, 3
 	dense, class := ridgeRowsOf(random, count, width, classes, 0.3)
-	x := Dense(dense, count, width)
-	r := must.Get(FitRidge(t.Context(), &x, func(row int) int { return class[row] }, classes, 1, nil))(t)
+	r := must.Get(FitRidge(t.Context(), examples(dense, class, classes), 1, nil))(t)
 	var layers Activations
-	logits := layers.Outputs(r.Net, x)
+	logits := layers.Outputs(r.Net, dense, count)
 	for row := 0; row < count; row += 7 {
 		own := append([]float32(nil), logits[row*classes:][:classes]...)
 		r.LeaveOut(row, class[row], own)
@@ -94,9 +106,8 @@ func TestRidgeBits(t *testing.T) {
 	for _, width := range []int{5, 70, RidgeColumns + 100} {
 		const count, classes = 700, 4
 		dense, class := ridgeRowsOf(random, count, width, classes, 0.1)
-		x := Dense(dense, count, width)
-		one := must.Get(FitRidge(t.Context(), &x, func(row int) int { return class[row] }, classes, 1, nil))(t)
-		three := must.Get(FitRidge(t.Context(), &x, func(row int) int { return class[row] }, classes, 3, nil))(t)
+		one := must.Get(FitRidge(t.Context(), examples(dense, class, classes), 1, nil))(t)
+		three := must.Get(FitRidge(t.Context(), examples(dense, class, classes), 3, nil))(t)
 		if !reflect.DeepEqual(one, three) {
 			t.Errorf("%d columns: another fit with three goroutines", width)
 		}

@@ -56,21 +56,3 @@ func sumColumns(sums, rows []float32) {
 		}
 	}
 }
-
-// CountNonzero is how many numbers are not zero.
-func CountNonzero(row []float32) (count int) {
-	for _, value := range row {
-		count += isNotZero(value)
-	}
-	return count
-}
-
-// compress writes the numbers of row that are not zero, and their columns, and returns how many there are. There is
-// room for one more.
-func compress(columns []uint32, values, row []float32) (count int) {
-	for k, value := range row {
-		columns[count], values[count] = uint32(k), value
-		count += isNotZero(value)
-	}
-	return count
-}
