@@ -67,7 +67,7 @@ func (p *passing) find(name string) error {
 	if err := p.read(name); err != nil && !errors.Is(err, fs.ErrNotExist) { // reading it says so
 		return err
 	}
-	table.FindParts(stream.WithFiles(p.ctx, finder{p: p}), name) //nolint:errcheck // reading it says so
+	table.Files(stream.WithFiles(p.ctx, finder{p: p}), name) //nolint:errcheck // reading it says so
 	return nil
 }
 

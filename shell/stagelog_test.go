@@ -34,7 +34,7 @@ func TestStages(t *testing.T) {
 			want: []string{"start", "open", "read", "write", "close", "end"}},
 		{
 			args: []string{"import", in("h"), "--nodes", nodes, "--edges", edges},
-			want: []string{"start", "header", "property kinds", "read nodes", "read edges", "sync", "close", "end"},
+			want: []string{"start", "property kinds", "read nodes", "read edges", "sync", "close", "end"},
 		},
 		{
 			args: []string{"import", in("g"), "--append", "--nodes", "-"}, input: "id,label\nnew,\n",

@@ -7,10 +7,10 @@
 // "" stands for one, and the text may go on in the next line. If tabs separate, each line is a record, and a field that
 // goes on behind its closing quote, or has none, is text with its quotes. If blanks separate, each line is a record,
 // and all quotes are text. A backslash is a backslash. A column of a parquet file has booleans, integers, floats,
-// strings, dates or times; Parts.WithoutNested leaves out others. Its values are handed out as the text that a csv file
+// strings, dates or times; other columns are left out. Its values are handed out as the text that a csv file
 // would hold: dates and times by ISO 8601. Null is the empty text.
 //
-// Open reads several files as one: those of a directory. They have the same header.
+// Open reads the files of a directory as one. They have the same header.
 // The name "-" is standard input, where the context has one: csv or tsv, and to be read once.
 //
 // A file is read in chunks, runs of whole records. Reader.Scan hands them to goroutines, which parse them side

@@ -129,7 +129,7 @@ func (r *file) setHeader() error {
 			return err
 		}
 		r.header, r.line = texts(first.Fields), first.Line
-		if r.parts.form.NoHeader && (r.parts.isHeader == nil || !r.parts.isHeader(r.header)) {
+		if r.opt.NoHeader && (r.opt.IsHeader == nil || !r.opt.IsHeader(r.header)) {
 			r.layout.numbered = true
 			for i := range r.header {
 				r.header[i] = strconv.Itoa(i + 1)

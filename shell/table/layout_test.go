@@ -74,7 +74,7 @@ func TestLayouts(t *testing.T) {
 				continue // the ending counts
 			}
 			path := write(t, name, content)
-			in, err := Open(t.Context(), Parts{name: path, paths: []string{path}, chunk: 7}.WithForm(c.form, nil), testMemory)
+			in, err := Open(t.Context(), path, Options{Form: c.form, Memory: testMemory, chunk: 7})
 			if err != nil {
 				t.Errorf("%s %q: %v", name, c.content, err)
 				continue
@@ -104,8 +104,8 @@ func TestRecognizedHeaders(t *testing.T) {
 		{"#made, here\nid,label\nx,A\n", `["id" "label"]`},
 	} {
 		path := write(t, "a.csv", []byte(c.content))
-		in := must.Get(Open(t.Context(), Parts{name: path, paths: []string{path}}.WithForm(Form{NoHeader: true}, isHeader),
-			testMemory))(t)
+		in := must.Get(Open(t.Context(), path, Options{Form: Form{NoHeader: true}, IsHeader: isHeader,
+			Memory: testMemory}))(t)
 		if got := fmt.Sprintf("%q", in.Header()); got != c.want {
 			t.Errorf("%q: got %s, want %s", c.content, got, c.want)
 		}
@@ -116,8 +116,8 @@ func TestRecognizedHeaders(t *testing.T) {
 // The parts of a table without a header are read as the first is.
 func TestPartsWithoutHeader(t *testing.T) {
 	first, second := write(t, "part-00000", []byte("1 2\n2 3\n")), write(t, "part-00001", []byte("x,y z\n"))
-	in := must.Get(Open(t.Context(), Parts{name: "d", paths: []string{first, second}}.WithForm(Form{NoHeader: true},
-		nil), testMemory))(t)
+	opt := Options{Form: Form{NoHeader: true}, Memory: testMemory}
+	in := must.Get(open(t.Context(), "d", []string{first, second}, opt))(t)
 	var got strings.Builder
 	for row, err := range rowsOf(in) {
 		must.Do(t, err)

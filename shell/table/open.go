@@ -17,10 +17,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
-// open opens one of the files.
-func (p Parts) open(ctx context.Context, part int, memory int64) (*file, error) {
-	path := p.paths[part]
-	r := &file{path: path, parts: p}
+// openFile opens one of the files.
+func openFile(ctx context.Context, path string, opt Options) (*file, error) {
+	r := &file{path: path, opt: opt}
 	var in io.Reader
 	var regular *os.File // in, if it can be read at any place
 	if path == stream.Input {
@@ -46,7 +45,7 @@ func (p Parts) open(ctx context.Context, part int, memory int64) (*file, error) 
 			regular = f.File
 		}
 	}
-	err := r.openContent(in, regular, memory)
+	err := r.openContent(in, regular)
 	if err == nil {
 		err = r.checkHeader()
 	}
@@ -63,7 +62,7 @@ const (
 )
 
 // openContent opens a file by its content, whatever its name.
-func (r *file) openContent(f io.Reader, regular *os.File, memory int64) error {
+func (r *file) openContent(f io.Reader, regular *os.File) error {
 	counter := &countingReader{r: f}
 	in := bufio.NewReaderSize(counter, sniffBytes)
 	begin, _ := in.Peek(len(parquetMagic)) //nolint:errcheck // reading on gives the error
@@ -72,7 +71,7 @@ func (r *file) openContent(f io.Reader, regular *os.File, memory int64) error {
 			return &Error{Path: r.path, Msg: "got parquet data from a pipe or a device, want a file: it is not read from its " +
 				"beginning to its end"}
 		}
-		return r.openParquet(regular, memory)
+		return r.openParquet(regular)
 	}
 	r.read = counter.n.Load
 	if bytes.HasPrefix(begin, []byte(gzipMagic)) {
@@ -99,7 +98,7 @@ func (r *file) openText(in *bufio.Reader) error {
 			return err
 		}
 	}
-	r.layout = layoutOf(begin, r.parts.form)
+	r.layout = layoutOf(begin, r.opt.Form)
 	text := &textFile{file: r, in: in}
 	r.chunks = func() rows { return &textChunk{file: text} }
 	return r.setHeader()

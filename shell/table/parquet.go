@@ -7,13 +7,10 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"sync/atomic"
-	"time"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/format"
 )
 
 const (
@@ -62,9 +59,6 @@ type parquetColumn struct {
 	held     [2]int64  // bytes that a page of values and the dictionary take
 }
 
-// appendText appends the text of a value. An error says why it has none.
-type appendText func(dst []byte, v parquet.Value) ([]byte, error)
-
 // A parquetChunk is a run of rows of one group.
 type parquetChunk struct {
 	file   *parquetReader
@@ -79,31 +73,25 @@ type parquetChunk struct {
 	fields [][]byte
 }
 
-func (r *file) openParquet(f *os.File, memory int64) (err error) {
+func (r *file) openParquet(f *os.File) (err error) {
 	defer asError(r.path, &err)
-	file, places, err := openFooter(f, r.size, memory)
+	file, places, err := openFooter(f, r.size, r.opt.Memory)
 	if err != nil {
 		return &Error{Path: r.path, Msg: fmt.Sprintf("is not a whole parquet file (%v)", err), Err: err}
 	}
-	p := &parquetReader{File: file, path: r.path, content: f, places: places, memory: memory / parquetShare}
-	leaves := 0
+	p := &parquetReader{File: file, path: r.path, content: f, places: places, memory: r.opt.Memory / parquetShare}
 	for _, column := range file.Root().Columns() {
-		leaf := leaves
-		leaves += leavesOf(column)
 		asText, ok := textOf(column)
-		if r.parts.lenient && (!ok || isBinary(column) && !slices.Contains(r.parts.needed, column.Name())) {
+		if !ok || isBinary(column) && !slices.Contains(r.opt.Texts, column.Name()) {
 			r.leftOut = append(r.leftOut, column.Name())
 			continue
-		}
-		if !ok {
-			return unusualColumn(r.path, column.Name())
 		}
 		kind := column.Type().Kind()
 		isBytes := kind == parquet.ByteArray || kind == parquet.FixedLenByteArray
 		r.header = append(r.header, column.Name())
 		r.floats = append(r.floats, kind == parquet.Float || kind == parquet.Double)
 		p.columns = append(p.columns, parquetColumn{
-			file: p, name: column.Name(), leaf: leaf, append: asText, isBytes: isBytes, optional: column.Optional(),
+			file: p, name: column.Name(), leaf: column.Index(), append: asText, isBytes: isBytes, optional: column.Optional(),
 		})
 	}
 	if len(r.header) == 0 && len(r.leftOut) > 0 {
@@ -120,76 +108,6 @@ func (r *file) openParquet(f *os.File, memory int64) (err error) {
 	total := max(file.NumRows(), 1)
 	r.read = func() int64 { return int64(float64(r.size) * float64(min(p.rows.Load(), total)) / float64(total)) }
 	return nil
-}
-
-// textOf returns how a column's values read as text, nil if they are text; false if they cannot be read.
-func textOf(column *parquet.Column) (asText appendText, ok bool) {
-	if !column.Leaf() || column.Repeated() {
-		return nil, false
-	}
-	var logical format.LogicalTypeValue
-	if t := column.Type().LogicalType(); t != nil {
-		logical = t.Value
-	}
-	switch t := logical.(type) {
-	case *format.DecimalType, *format.TimeType, *format.UUIDType:
-		return nil, false
-	case *format.DateType:
-		return func(dst []byte, v parquet.Value) ([]byte, error) {
-			return appendTime(dst, time.Unix(int64(v.Int32())*24*60*60, 0), time.DateOnly)
-		}, true
-	case *format.TimestampType:
-		if t.Unit.Value == nil {
-			return nil, false
-		}
-		unit := t.Unit.Value.Duration()
-		perSecond := int64(time.Second / unit)
-		// All texts of a column have as many digits, so that their order is that of the times.
-		layout := "2006-01-02T15:04:05." + strconv.FormatInt(perSecond, 10)[1:] + "Z"
-		return func(dst []byte, v parquet.Value) ([]byte, error) {
-			seconds, rest := v.Int64()/perSecond, v.Int64()%perSecond
-			return appendTime(dst, time.Unix(seconds, rest*int64(unit)), layout)
-		}, true
-	case *format.IntType:
-		if !t.IsSigned {
-			if column.Type().Kind() == parquet.Int32 {
-				return func(dst []byte, v parquet.Value) ([]byte, error) {
-					return strconv.AppendUint(dst, uint64(v.Uint32()), 10), nil
-				}, true
-			}
-			return func(dst []byte, v parquet.Value) ([]byte, error) {
-				return strconv.AppendUint(dst, v.Uint64(), 10), nil
-			}, true
-		}
-	}
-	switch column.Type().Kind() {
-	case parquet.Boolean:
-		return func(dst []byte, v parquet.Value) ([]byte, error) { return strconv.AppendBool(dst, v.Boolean()), nil }, true
-	case parquet.Int32:
-		return func(dst []byte, v parquet.Value) ([]byte, error) {
-			return strconv.AppendInt(dst, int64(v.Int32()), 10), nil
-		}, true
-	case parquet.Int64:
-		return func(dst []byte, v parquet.Value) ([]byte, error) { return strconv.AppendInt(dst, v.Int64(), 10), nil }, true
-	case parquet.Float:
-		return func(dst []byte, v parquet.Value) ([]byte, error) {
-			return appendFloat(dst, float64(v.Float()), 32), nil
-		}, true
-	case parquet.Double:
-		return func(dst []byte, v parquet.Value) ([]byte, error) { return appendFloat(dst, v.Double(), 64), nil }, true
-	case parquet.ByteArray, parquet.FixedLenByteArray:
-		return nil, true
-	}
-	return nil, false
-}
-
-// appendTime appends a time as text. Texts of years beyond four digits have another order than their times.
-func appendTime(dst []byte, t time.Time, layout string) ([]byte, error) {
-	t = t.UTC()
-	if t.Year() < 0 || t.Year() > 9999 {
-		return dst, fmt.Errorf("got the time %s, want one of the years 0 to 9999", t.Format(time.RFC3339))
-	}
-	return t.AppendFormat(dst, layout), nil
 }
 
 // fill decodes the next rows of the group being read, or of the next one.

@@ -12,12 +12,7 @@ import (
 // dates.
 func TestUnusualColumns(t *testing.T) {
 	const path = "testdata/unusual.parquet"
-	if _, err := openFile(t.Context(), path, testMemory); err == nil ||
-		!strings.Contains(err.Error(), `": got a nested or unusual type`) {
-		t.Errorf("got the error %v, want a column refused", err)
-	}
-	parts := must.Get(FindParts(t.Context(), path))(t)
-	in := must.Get(Open(t.Context(), parts.WithoutNested(), testMemory))(t)
+	in := must.Get(Open(t.Context(), path, Options{Memory: testMemory}))(t)
 	defer in.Close()
 	if left, want := slices.Sorted(slices.Values(in.LeftOut())), []string{"deep", "huge", "key", "ms", "ns", "price",
 		"prices", "tags", "us", "where"}; !slices.Equal(left, want) {
@@ -38,43 +33,32 @@ func TestUnusualColumns(t *testing.T) {
 
 // TestBinaryColumns reads a file that pyarrow wrote, with bytes that it does not call text.
 func TestBinaryColumns(t *testing.T) {
-	parts := must.Get(FindParts(t.Context(), "testdata/binary.parquet"))(t)
-	got := readAll(t, parts.WithoutNested("plain"))
+	const path = "testdata/binary.parquet"
+	in := must.Get(Open(t.Context(), path, Options{Texts: []string{"plain"}, Memory: testMemory}))(t)
+	defer in.Close()
+	got := []string{strings.Join(in.Header(), "|")}
+	for row, err := range rowsOf(in) {
+		must.Do(t, err)
+		got = append(got, join(row, "|"))
+	}
 	want := []string{
 		"id|label|plain", "1|P|abc", "2|Q|d", "3|P|",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got the rows\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	in, err := Open(t.Context(), parts.WithoutNested("plain"), testMemory)
-	must.Do(t, err)
-	defer in.Close()
 	if left, want := slices.Sorted(slices.Values(in.LeftOut())), []string{"blob", "hash",
 		"time"}; !slices.Equal(left, want) {
 		t.Errorf("got %q left out, want %q", left, want)
 	}
-	if in, err = Open(t.Context(), parts.WithoutNested("blob"), testMemory); err != nil {
-		t.Fatal(err)
-	}
+	in = must.Get(Open(t.Context(), path, Options{Texts: []string{"blob"}, Memory: testMemory}))(t)
 	defer in.Close()
+	var err error
 	for _, err = range rowsOf(in) {
 	}
 	if want := `testdata/binary.parquet:1: column "blob": got a NUL byte, want text`; err == nil || err.Error() != want {
 		t.Errorf("got the error %v, want %s", err, want)
 	}
-}
-
-// readAll are the header and the rows of files.
-func readAll(t *testing.T, parts Parts) []string {
-	t.Helper()
-	in := must.Get(Open(t.Context(), parts, testMemory))(t)
-	defer in.Close()
-	all := []string{strings.Join(in.Header(), "|")}
-	for row, err := range rowsOf(in) {
-		must.Do(t, err)
-		all = append(all, join(row, "|"))
-	}
-	return all
 }
 
 func join(row Row, separator string) string {

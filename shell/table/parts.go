@@ -6,46 +6,54 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
-// Parts are the files that a name stands for: the file itself, or the files of a directory. They are read one after
-// another, as if they were one file.
-type Parts struct {
-	name     string
-	paths    []string // sorted; never empty
-	form     Form
-	isHeader func(fields []string) bool // says that a line is a header, whatever the form says; may be nil
-	chunk    int                        // bytes of text; 0: chunkBytes
-	// columns that cannot be read are left out, and those of bytes that are not called text,
-	lenient bool
-	needed  []string // but these
+// Options says how files are read.
+type Options struct {
+	Form
+	// IsHeader is true of a first line that is a header, even if Form says that there is none; may be nil.
+	IsHeader func(fields []string) bool
+
+	// Columns of parquet files are left out whose values Reader cannot read, such as structs and maps, and those of
+	// bytes that the file does not call text, unless their names are here.
+	Texts []string
+
+	// Memory bounds what reading takes, in bytes: a parquet file whose metadata or pages take more is an *Error, before
+	// they are allocated.
+	Memory int64
+
+	chunk int // bytes of text; 0: chunkBytes
 }
 
 // partShift is where the number of a part begins in a line.
 const partShift = 40
 
-// FindParts finds the files that a name stands for. A directory has a file or more; those whose names begin with . or _
-// do not count. Parts are in the order of their names, in which numbers count as such: part-2 comes before part-10.
-func FindParts(ctx context.Context, name string) (Parts, error) {
+// Files are the files that a name stands for: the file itself, or those of a directory. A directory has a file or more;
+// those whose names begin with . or _ do not count. They are in the order of their names, in which numbers count as
+// such: part-2 comes before part-10.
+func Files(ctx context.Context, name string) ([]string, error) {
 	if info, err := stream.Stat(ctx, name); err != nil || !info.IsDir() {
-		return Parts{name: name, paths: []string{name}}, nil //nolint:nilerr // opening it says what is wrong
+		return []string{name}, nil //nolint:nilerr // opening it says what is wrong
 	}
 	paths, err := filesOf(ctx, name)
 	if err != nil {
-		return Parts{}, err
+		return nil, err
 	}
-	slices.SortFunc(paths, byNumber)
+	slices.SortFunc(paths, func(a, b string) int {
+		return cmp.Or(strings.Compare(withNumbers(a), withNumbers(b)), strings.Compare(a, b))
+	})
 	if full := slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
 		info, err := stream.Stat(ctx, path)
 		return err == nil && info.Mode().IsRegular() && info.Size() == 0
 	}); len(full) > 0 {
 		paths = full // Spark writes an empty file for a partition without rows
 	}
-	return Parts{name: name, paths: paths}, nil
+	return paths, nil
 }
 
 // filesOf are the files of a directory. A log of Delta Lake or Hudi would say which of them count, and is not read.
@@ -77,74 +85,55 @@ func filesOf(ctx context.Context, dir string) (paths []string, err error) {
 	return paths, ctx.Err()
 }
 
-// byNumber compares names byte by byte, but runs of digits by their numbers.
-func byNumber(a, b string) int {
-	for x, y := a, b; ; {
-		m, n := digits(x), digits(y)
-		switch {
-		case x == "" || y == "":
-			return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(a, b))
-		case m > 0 && n > 0:
-			of, by := strings.TrimLeft(x[:m], "0"), strings.TrimLeft(y[:n], "0")
-			if order := cmp.Or(cmp.Compare(len(of), len(by)), strings.Compare(of, by)); order != 0 {
-				return order
-			}
-			x, y = x[m:], y[n:]
-		case x[0] != y[0]:
-			return cmp.Compare(x[0], y[0])
-		default:
-			x, y = x[1:], y[1:]
-		}
-	}
-}
+var numbers = regexp.MustCompile("[0-9]+")
 
-// digits is how many digits a text begins with.
-func digits(text string) int {
-	return len(text) - len(strings.TrimLeft(text, "0123456789"))
-}
-
-// WithForm is p with a form of its text files. A first line of which isHeader is true is a header, even if the form
-// says that there is none.
-func (p Parts) WithForm(form Form, isHeader func(fields []string) bool) Parts {
-	p.form, p.isHeader = form, isHeader
-	return p
-}
-
-// WithoutNested is p without the columns of parquet files that have other values than Reader can read, such as structs
-// and maps, and without those of bytes that the file does not call text, unless they are needed. Reader.LeftOut has
-// their names.
-func (p Parts) WithoutNested(needed ...string) Parts {
-	p.lenient, p.needed = true, needed
-	return p
+// withNumbers is a name whose order is that of the numbers in it: they have leading zeros.
+func withNumbers(name string) string {
+	const digits = 20
+	return numbers.ReplaceAllStringFunc(name, func(number string) string {
+		return strings.Repeat("0", max(digits-len(number), 0)) + number
+	})
 }
 
 // Paths are the paths of the files, in their order.
-func (p Parts) Paths() []string { return slices.Clone(p.paths) }
+func (r *Reader) Paths() []string { return slices.Clone(r.paths) }
 
 // Place says where the row is that has a Row.Line: in which file, and in which line of it.
-func (p Parts) Place(line int64) (path string, at int64) {
-	if part := line >> partShift; line > 0 && part < int64(len(p.paths)) {
-		return p.paths[part], line & (1<<partShift - 1)
+func (r *Reader) Place(line int64) (path string, at int64) {
+	if part := line >> partShift; line > 0 && part < int64(len(r.paths)) {
+		return r.paths[part], line & (1<<partShift - 1)
 	}
-	return p.name, line
+	return r.name, line
 }
 
-// Open opens files that have the same header, and reads it. A file without one is an *Error; one with a header alone
-// has no rows. memory, in bytes, bounds the memory of reading: a parquet file whose metadata or pages take more is an
-// *Error, before they are allocated. Where a file is a named pipe, ctx ends the wait for data written to it, also
-// that of Scan. Row.Line has the number of the part too: Place says what it means.
-func Open(ctx context.Context, parts Parts, memory int64) (*Reader, error) {
-	first, err := parts.open(ctx, 0, memory)
+// Open opens the files of a name, which have the same header, and reads it. A file without one is an *Error; one with a
+// header alone has no rows. Where a file is a named pipe, ctx ends the wait for data written to it, also that of Scan.
+// Row.Line has the number of the file too: Place says what it means.
+func Open(ctx context.Context, name string, opt Options) (*Reader, error) {
+	paths, err := Files(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{Parts: parts, file: first, size: first.size}
-	if first.layout.numbered { // the first line of the others may look otherwise
-		parts = parts.WithForm(Form{Delimiter: first.layout.separator, NoHeader: true}, nil)
+	return open(ctx, name, paths, opt)
+}
+
+// Again opens the same files once more.
+func (r *Reader) Again(ctx context.Context) (*Reader, error) {
+	return open(ctx, r.name, r.paths, r.opt)
+}
+
+func open(ctx context.Context, name string, paths []string, opt Options) (*Reader, error) {
+	first, err := openFile(ctx, paths[0], opt)
+	if err != nil {
+		return nil, err
 	}
-	r.open = func(part int) (*file, error) { return parts.open(ctx, part, memory) }
+	r := &Reader{name: name, paths: paths, opt: opt, file: first, size: first.size}
+	if first.layout.numbered { // the first line of the others may look otherwise
+		opt.Form, opt.IsHeader = Form{Delimiter: first.layout.separator, NoHeader: true}, nil
+	}
+	r.open = func(part int) (*file, error) { return openFile(ctx, paths[part], opt) }
 	r.now.Store(first)
-	for _, path := range parts.paths[1:] {
+	for _, path := range paths[1:] {
 		info, err := stream.Stat(ctx, path)
 		if err != nil {
 			return nil, errors.Join(err, r.Close())

@@ -59,9 +59,8 @@ func TestParts(t *testing.T) {
 	for _, hidden := range []string{"_SUCCESS", ".part-0.csv.crc"} {
 		must.Do(t, os.WriteFile(filepath.Join(dir, hidden), nil, 0o600))
 	}
-	parts := must.Get(FindParts(t.Context(), dir))(t)
 	for _, workers := range []int{1, 3} {
-		got := partRows(t, parts, workers)
+		got := partRows(t, dir, workers)
 		if !slices.Equal(got, want) {
 			t.Errorf("%d workers: got %d rows %.300q\nwant %d rows %.300q", workers, len(got), got, len(want), want)
 		}
@@ -69,17 +68,16 @@ func TestParts(t *testing.T) {
 }
 
 // partRows reads rows with their places, by a number of workers.
-func partRows(t *testing.T, parts Parts, workers int) (rows []string) {
+func partRows(t *testing.T, dir string, workers int) (rows []string) {
 	t.Helper()
-	parts.chunk = 300
-	in, err := Open(t.Context(), parts, 1<<30)
+	in, err := Open(t.Context(), dir, Options{Memory: 1 << 30, chunk: 300})
 	must.Do(t, err)
 	err = in.Scan(t.Context(), workers, func(int, *Chunk) error { return nil }, func(_ int, c *Chunk) error {
 		for row, err := range c.Rows() {
 			if err != nil {
 				return err
 			}
-			path, line := parts.Place(row.Line)
+			path, line := in.Place(row.Line)
 			rows = append(rows, fmt.Sprintf("%s:%d %s,%s", path, line, row.Fields[0], row.Fields[1]))
 		}
 		return nil
@@ -135,7 +133,7 @@ func TestInput(t *testing.T) {
 		ctx := stream.WithInput(t.Context(),
 			io.MultiReader(strings.NewReader(c.text[:len(c.text)/2]), strings.NewReader(c.text[len(c.text)/2:])))
 		var got []string
-		in, err := openFile(ctx, "-", 1<<30)
+		in, err := Open(ctx, "-", Options{Memory: 1 << 30})
 		if err == nil {
 			for row, failed := range rowsOf(in) {
 				if err = failed; err == nil {
@@ -147,11 +145,11 @@ func TestInput(t *testing.T) {
 		if text := fmt.Sprint(strings.Join(got, " "), err); !strings.Contains(text, c.want) {
 			t.Errorf("%.40q: got %s, want %s", c.text, text, c.want)
 		}
-		if _, err := openFile(ctx, "-", 1<<30); err == nil || !strings.Contains(err.Error(), "read already") {
+		if _, err := Open(ctx, "-", Options{Memory: 1 << 30}); err == nil || !strings.Contains(err.Error(), "read already") {
 			t.Errorf("%.40q: got %v the second time, want that it was read already", c.text, err)
 		}
 	}
-	if _, err := openFile(t.Context(), "-", 1<<30); err == nil ||
+	if _, err := Open(t.Context(), "-", Options{Memory: 1 << 30}); err == nil ||
 		err.Error() != "-: standard input is not read here, want a file" {
 		t.Errorf("without an input: got %v", err)
 	}

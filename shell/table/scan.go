@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -34,8 +35,8 @@ func (c *Chunk) Rows() iter.Seq2[Row, error] {
 // returns the one of the first chunk; those of the file come after the rows that are before them. Where ctx ends it
 // returns its error within the time of a chunk.
 func (r *Reader) Scan(ctx context.Context, workers int, read, inOrder func(worker int, c *Chunk) error) error {
-	s := scan{in: r, read: read, inOrder: inOrder}
-	s.turn.L = &s.turns
+	s := scan{in: r, read: read, inOrder: inOrder, last: make(chan error, 1)}
+	s.last <- nil
 	chunks := make([]*Chunk, workers)
 	for worker := range chunks { // before the first goroutine begins, as it may go on to the next file
 		chunks[worker] = &Chunk{rows: r.now.Load().chunks(), part: int64(r.part) << partShift}
@@ -45,7 +46,7 @@ func (r *Reader) Scan(ctx context.Context, workers int, read, inOrder func(worke
 		running.Go(func() { s.work(ctx, worker, c) })
 	}
 	running.Wait()
-	return s.err
+	return <-s.last
 }
 
 // A scan is the state that the goroutines of Scan share.
@@ -54,71 +55,51 @@ type scan struct {
 	read, inOrder func(worker int, c *Chunk) error
 
 	claims sync.Mutex // held while a chunk is filled
-	chunks int64      // that a worker has begun
-	ended  bool       // there are no more
-
-	turns  sync.Mutex
-	turn   sync.Cond
-	done   int64 // chunks that inOrder has had
-	failed int64 // the first chunk with an error
-	err    error
+	ended  bool       // there are no more, or none is wanted
+	last   chan error // of the chunk filled last: the first error up to it, once it and those before it are done
 }
 
 // work reads chunks until there are no more.
 func (s *scan) work(ctx context.Context, worker int, c *Chunk) {
 	for {
-		number, err := s.claim(ctx, c)
+		before, done, err := s.claim(ctx, c)
 		if errors.Is(err, io.EOF) {
 			return
 		}
 		if err == nil {
 			err = s.read(worker, c)
 		}
-		if s.inOrder != nil && s.await(number) && err == nil {
-			err = s.inOrder(worker, c)
+		if s.inOrder == nil {
+			go func() { done <- cmp.Or(<-before, err) }()
+		} else {
+			first := <-before
+			if first == nil && err == nil {
+				err = s.inOrder(worker, c)
+			}
+			done <- cmp.Or(first, err)
 		}
-		if !s.end(number, err) {
-			return
+		if err != nil {
+			s.claims.Lock()
+			s.ended = true
+			s.claims.Unlock()
 		}
 	}
 }
 
-// claim fills a chunk and returns its number. An error of doing so counts as one of this chunk.
-func (s *scan) claim(ctx context.Context, c *Chunk) (number int64, err error) {
+// claim fills a chunk. It returns what takes the first error of the chunks before it, and of those up to it. An error of
+// filling it counts as one of this chunk.
+func (s *scan) claim(ctx context.Context, c *Chunk) (before, done chan error, err error) {
 	s.claims.Lock()
 	defer s.claims.Unlock()
 	if s.ended {
-		return 0, io.EOF
+		return nil, nil, io.EOF
 	}
 	if err = ctx.Err(); err == nil {
 		err = s.in.fill(c)
 	}
-	if err != nil {
-		s.ended = true
+	if s.ended = err != nil; errors.Is(err, io.EOF) {
+		return nil, nil, err
 	}
-	number = s.chunks
-	s.chunks++
-	return number, err
-}
-
-// await waits until all chunks before the given one are done; false if one of them failed.
-func (s *scan) await(number int64) bool {
-	s.turns.Lock()
-	defer s.turns.Unlock()
-	for s.done < number && s.err == nil {
-		s.turn.Wait()
-	}
-	return s.err == nil
-}
-
-// end notes how a chunk ended, and returns whether to go on.
-func (s *scan) end(number int64, err error) bool {
-	s.turns.Lock()
-	defer s.turns.Unlock()
-	if err != nil && (s.err == nil || number < s.failed) {
-		s.failed, s.err = number, err
-	}
-	s.done++
-	s.turn.Broadcast()
-	return s.err == nil
+	before, s.last = s.last, make(chan error, 1)
+	return before, s.last, err
 }

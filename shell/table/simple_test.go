@@ -172,7 +172,7 @@ func rowText(row Row, err error) string {
 // of integers are read as such.
 func scanned(t testing.TB, path string, chunk, workers int, ordered bool) []string {
 	t.Helper()
-	r := must.Get(Open(t.Context(), Parts{name: path, paths: []string{path}, chunk: chunk}, testMemory))(t)
+	r := must.Get(Open(t.Context(), path, Options{Memory: testMemory, chunk: chunk}))(t)
 	parts, failed := make([][]string, workers), make([]error, workers)
 	var mu sync.Mutex
 	var got []string
@@ -218,7 +218,7 @@ func scanned(t testing.TB, path string, chunk, workers int, ordered bool) []stri
 func againstSimple(t testing.TB, path string, content []byte, chunk int) {
 	t.Helper()
 	must.Do(t, os.WriteFile(path, content, 0o600))
-	r, err := Open(t.Context(), Parts{name: path, paths: []string{path}, chunk: chunk}, testMemory)
+	r, err := Open(t.Context(), path, Options{Memory: testMemory, chunk: chunk})
 	if err != nil {
 		return // the header, of which other tests are
 	}
@@ -307,7 +307,7 @@ func TestScanError(t *testing.T) {
 	path := write(t, "a.csv", []byte(content))
 	for _, ordered := range []bool{true, false} {
 		for workers := 1; workers < 5; workers++ {
-			r, err := Open(t.Context(), Parts{name: path, paths: []string{path}, chunk: 16}, testMemory)
+			r, err := Open(t.Context(), path, Options{Memory: testMemory, chunk: 16})
 			must.Do(t, err)
 			last := int64(0)
 			var inOrder func(int, *Chunk) error
@@ -341,7 +341,7 @@ func TestScanError(t *testing.T) {
 
 func TestScanCancelled(t *testing.T) {
 	path := write(t, "a.csv", []byte("id\n"+strings.Repeat("xyz\n", 1000)))
-	r := must.Get(Open(t.Context(), Parts{name: path, paths: []string{path}, chunk: 16}, testMemory))(t)
+	r := must.Get(Open(t.Context(), path, Options{Memory: testMemory, chunk: 16}))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	chunks := 0
 	err := r.Scan(ctx, 2, func(int, *Chunk) error { return nil }, func(int, *Chunk) error {

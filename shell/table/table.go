@@ -55,7 +55,9 @@ type Row struct {
 
 // A Reader reads files from the header to the end. One goroutine, except for Offset.
 type Reader struct {
-	Parts
+	name   string
+	paths  []string // never empty
+	opt    Options
 	*file        // the first one; the others have the same header
 	size   int64 // of all
 	open   func(part int) (*file, error)
@@ -67,7 +69,7 @@ type Reader struct {
 // A file is one file of a Reader.
 type file struct {
 	path   string
-	parts  Parts // of which it is one
+	opt    Options
 	header []string
 	floats []bool // of the columns: they have numbers of floating point; nil of text
 	layout layout // of text
@@ -102,7 +104,7 @@ func (r *Reader) Header() []string { return r.header }
 // IsFloat says whether a column of a parquet file has numbers of floating point, of which NaN is one.
 func (r *Reader) IsFloat(column int) bool { return r.floats != nil && r.floats[column] }
 
-// LeftOut are the names of the columns that are not read, since WithoutNested has said so.
+// LeftOut are the names of the columns of a parquet file that are not read: see Options.
 func (r *Reader) LeftOut() []string { return r.leftOut }
 
 // Unusual returns the *Error that a column has values that cannot be read.

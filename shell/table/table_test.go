@@ -48,7 +48,7 @@ func read(path string) (string, error) { return readWithin(path, testMemory) }
 
 // readWithin is read within a memory, in bytes.
 func readWithin(path string, memory int64) (string, error) {
-	r, err := openFile(context.Background(), path, memory)
+	r, err := Open(context.Background(), path, Options{Texts: []string{"id"}, Memory: memory})
 	if err != nil {
 		return "", err
 	}
@@ -171,7 +171,6 @@ func TestParquetErrors(t *testing.T) {
 		Label string `parquet:"label"`
 	}
 	type list struct {
-		ID   string     `parquet:"id"`
 		Tags [][]string `parquet:"tags,list"`
 	}
 	good := parquetFile(t, row{"1", "A"}, row{"2", "B"})
@@ -184,7 +183,7 @@ func TestParquetErrors(t *testing.T) {
 		{[]byte("PAR1"), ": is not a whole parquet file (it ends early)"},
 		{good[:len(good)-10], ": is not a whole parquet file (it ends early: no PAR1 at its end)"},
 		{footer, ": is not a whole parquet file (its footer claims 2147483647 bytes of a file of"},
-		{parquetFile(t, list{"1", [][]string{{"x"}}}), `: column "tags": got a nested or unusual type, want booleans`},
+		{parquetFile(t, list{[][]string{{"x"}}}), `: column "tags": got a nested or unusual type, want booleans`},
 		{parquetFile(t, row{"1", "A\x00"}), `:1: column "label": got a NUL byte, want text`},
 		{parquetFile(t, row{"1", "A"}, row{"\xff", "B"}), `:2: column "id": got bytes that are not UTF-8`},
 	} {

@@ -61,7 +61,7 @@ func (c *textChunk) fill() (err error) {
 // cut appends to data, which begins with a record, what the file holds on, and returns its whole records, at least one.
 // A quoted field that the file, or MaxRecord, ends before is an error. What is after them it keeps as rest.
 func (f *textFile) cut(data []byte) ([]byte, error) {
-	for size := cmp.Or(f.parts.chunk, chunkBytes); ; size *= 2 {
+	for size := cmp.Or(f.opt.chunk, chunkBytes); ; size *= 2 {
 		size = min(size, MaxRecord+1)
 		for len(data) < size && f.err == nil {
 			if cap(data) < size {

@@ -140,7 +140,7 @@ func (a *appending) eachNode(ctx context.Context, tx *kv.Tx, fn func(kv.NodeID) 
 	if a.nodes == nil {
 		return nil
 	}
-	in, err := table.Open(ctx, a.nodes.in.Parts, a.Memory)
+	in, err := a.nodes.in.Again(ctx)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package files
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,12 +58,6 @@ var (
 
 // EdgeNames are the names of the columns that an edges file can have.
 func EdgeNames() []string { return slices.Clone(edgeNames) }
-
-// needed are the names that the columns of the nodes and the edges file have which a person or a name speaks for.
-func (r Job) needed() []string {
-	return slices.Concat(nodeNames, edgeNames, slices.Collect(maps.Values(r.Columns)),
-		slices.Collect(maps.Values(r.EdgeColumns)))
-}
 
 // A columnFlag names columns of a table.
 type columnFlag struct {

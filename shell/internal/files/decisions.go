@@ -68,15 +68,13 @@ type decisionsFile struct {
 func readDecisions(ctx context.Context, path string, tx *kv.Tx, opt Adopting) (filed []filedDecision, err error) {
 	size, most := int64(0), opt.Memory/2
 	opt.Memory -= most
-	in, err := opt.open(ctx, path, opt.Columns.isHeader("id"), false)
+	in, columns, err := opt.openTable(ctx, path, opt.nodeFlag(true), 1, filedFields...)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	f := &decisionsFile{in: in, tx: tx, classes: setOf(tx.Classes()), labels: opt.Form, latest: time.Now().Add(maxAhead)}
-	if f.columns, err = opt.find(in, opt.nodeFlag(true), 1, filedFields...); err != nil {
-		return nil, err
-	}
+	f := &decisionsFile{in: in, columns: columns, tx: tx, classes: setOf(tx.Classes()), labels: opt.Form,
+		latest: time.Now().Add(maxAhead)}
 	if f.place(kv.LabelColumn) < 0 && f.place("to") < 0 && f.place("decision") < 0 {
 		return nil, opt.missing(in, opt.nodeFlag(true), kv.LabelColumn)
 	}

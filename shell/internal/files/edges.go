@@ -2,7 +2,6 @@ package files
 
 import (
 	"context"
-	"errors"
 	"math"
 	"path/filepath"
 	"slices"
@@ -42,13 +41,11 @@ func openEdges(ctx context.Context, path string, r Job) (e *edgesFile, err error
 		e.rest.Store(e.array.NumRows)
 		return e, nil
 	}
-	if e.table, err = r.openGraph(ctx, path, r.EdgeColumns.isHeader("src", "dst")); err != nil {
+	in, columns, err := r.openTable(ctx, path, columnFlag{"--edge-columns", r.EdgeColumns, true}, 2, edgeNames...)
+	if err != nil {
 		return nil, err
 	}
-	columns, err := r.find(e.table, columnFlag{"--edge-columns", r.EdgeColumns, true}, 2, edgeNames...)
-	if err != nil {
-		return nil, errors.Join(err, e.table.Close())
-	}
+	e.table = in
 	e.src, e.dst, e.weight = columns[0], columns[1], columns[2]
 	return e, nil
 }

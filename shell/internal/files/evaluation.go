@@ -72,12 +72,12 @@ func ReadNoisyLabels(ctx context.Context, tx *kv.Tx, path string, form Form, r J
 
 // ReadNodes reads the nodes of a nodes file, of which the column id counts, in its order, each once.
 func ReadNodes(ctx context.Context, tx *kv.Tx, path string, r Job) (nodes []kv.NodeID, err error) {
-	in, columns, err := r.openNodeTable(ctx, path)
+	in, id, err := r.openIDs(ctx, path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	_, err = eachNamed(ctx, tx, in, columns[0], r.Progress, func(v kv.NodeID, _ table.Row) error {
+	_, err = eachNamed(ctx, tx, in, id, r.Progress, func(v kv.NodeID, _ table.Row) error {
 		nodes = append(nodes, v)
 		return nil
 	})

@@ -26,7 +26,7 @@ type nodesFile struct {
 // openNodes opens a nodes file and decides, by reading it once, of which kind its properties are, but those of known
 // kinds.
 func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) (_ *nodesFile, err error) {
-	in, err := r.openGraph(ctx, g.Nodes, r.Columns.isHeader("id"))
+	in, columns, err := r.openTable(ctx, g.Nodes, r.nodeFlag(true), 1, nodeNames...)
 	if err != nil {
 		return nil, err
 	}
@@ -35,18 +35,10 @@ func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) 
 			err = errors.Join(err, in.Close())
 		}
 	}()
-	columns, err := r.find(in, r.nodeFlag(true), 1, nodeNames...)
-	if err != nil {
-		return nil, err
-	}
 	n := &nodesFile{in: in, id: columns[0], label: columns[1], split: columns[2], labels: g.Form}
 	header, err := headerOf(in)
 	if err != nil {
 		return nil, err
-	}
-	if left := in.LeftOut(); left != nil {
-		r.say("%s: properties are booleans, numbers and texts, so these columns are left out: %s", in.Path(),
-			strings.Join(left, ", "))
 	}
 	names, err := r.propertyNames(in, header, columns)
 	if err != nil {
@@ -90,7 +82,7 @@ func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) 
 // guess finds the kinds of the properties but those of known kinds. It reads the file once, through a reader of its
 // own.
 func (n *nodesFile) guess(ctx context.Context, known map[string]kv.Kind, r Job) (err error) {
-	in, err := table.Open(ctx, n.in.Parts, r.Memory)
+	in, err := n.in.Again(ctx)
 	if err != nil {
 		return err
 	}

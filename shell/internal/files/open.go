@@ -3,48 +3,35 @@ package files
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
+	"strings"
 
-	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
-// openGraph opens a table of the graph itself as a stage: it may have to wait for the header. Columns that hold no
-// plain values are left out.
-func (r Job) openGraph(ctx context.Context, path string, isHeader func([]string) bool) (in *table.Reader, err error) {
-	err = r.Timed("header", func(*ops.Stage) error {
-		in, err = r.open(ctx, path, isHeader, true)
-		return err
+// openTable opens a table: a file, the files of a directory, or standard input. It returns the places of columns as
+// find does, and says how the table is read if its name does not, and which columns are not.
+func (r Job) openTable(
+	ctx context.Context, path string, flag columnFlag, needed int, names ...string,
+) (*table.Reader, []int, error) {
+	in, err := table.Open(ctx, path, table.Options{
+		Form:     r.Text,
+		IsHeader: flag.of.isHeader(names[:needed]...),
+		Texts:    slices.Concat(names, slices.Collect(maps.Values(flag.of))),
+		Memory:   r.Memory,
 	})
-	return in, err
-}
-
-// open opens a table: a file, the files of a directory, or standard input. It says how it is read if its name does not.
-// isHeader recognizes its header.
-func (r Job) open(ctx context.Context, path string, isHeader func([]string) bool, plain bool) (*table.Reader, error) {
-	parts, err := table.FindParts(ctx, path)
 	if err != nil {
-		return nil, err
-	}
-	if plain {
-		parts = parts.WithoutNested(r.needed()...)
-	}
-	in, err := table.Open(ctx, parts.WithForm(r.Text, isHeader), r.Memory)
-	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if form := in.Form(); form != "" {
 		r.say("%s: read as: %s", in.Path(), form)
 	}
-	return in, nil
-}
-
-// openNodeTable opens a nodes file, of which the ids alone count, and returns their place first.
-func (r Job) openNodeTable(ctx context.Context, path string) (*table.Reader, []int, error) {
-	in, err := r.openGraph(ctx, path, r.Columns.isHeader("id"))
-	if err != nil {
-		return nil, nil, err
+	if left := in.LeftOut(); left != nil {
+		r.say("%s: these columns are left out, as they are no booleans, numbers, texts, dates or times: %s", in.Path(),
+			strings.Join(left, ", "))
 	}
-	places, err := r.find(in, r.nodeFlag(isCount(r.Columns["id"])), 1, "id")
+	places, err := r.find(in, flag, needed, names...)
 	if err != nil {
 		return nil, nil, errors.Join(err, in.Close())
 	}
@@ -55,13 +42,14 @@ func (r Job) openNodeTable(ctx context.Context, path string) (*table.Reader, []i
 // names, all of which are there.
 func (r Job) OpenTable(ctx context.Context, path string, others ...string) (*table.Reader, []int, error) {
 	names := append([]string{"id"}, others...)
-	in, err := r.open(ctx, path, r.Columns.isHeader(names...), false)
+	return r.openTable(ctx, path, r.nodeFlag(false), len(names), names...)
+}
+
+// openIDs opens a nodes file, of which the ids alone count, and returns the place of their column.
+func (r Job) openIDs(ctx context.Context, path string) (*table.Reader, int, error) {
+	in, places, err := r.openTable(ctx, path, r.nodeFlag(isCount(r.Columns["id"])), 1, "id")
 	if err != nil {
-		return nil, nil, err
+		return nil, -1, err
 	}
-	columns, err := r.find(in, r.nodeFlag(false), len(names), names...)
-	if err != nil {
-		return nil, nil, errors.Join(err, in.Close())
-	}
-	return in, columns, nil
+	return in, places[0], nil
 }

@@ -19,11 +19,11 @@ func Remove(ctx context.Context, store *kv.Store, nodes, edges string, r Job) (s
 	var open func() (*nodesFile, error)
 	if nodes != "" {
 		open = func() (*nodesFile, error) {
-			in, columns, err := r.openNodeTable(ctx, nodes)
+			in, id, err := r.openIDs(ctx, nodes)
 			if err != nil {
 				return nil, err
 			}
-			return &nodesFile{in: in, id: columns[0], label: -1, split: -1}, nil
+			return &nodesFile{in: in, id: id, label: -1, split: -1}, nil
 		}
 	}
 	f, err := r.openFiles(ctx, "ids of the store", open, edges)
