@@ -5,98 +5,61 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/gap"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/ops/block"
 )
 
-// An arcList has arcs of a block: rows that have some, ascending, and their lists of columns, ascending.
-type arcList struct {
-	rows    []uint32 // in the range
-	offsets []int64  // [len(rows)+1]: list i is columns[offsets[i]:offsets[i+1]]
+// An arcCodec makes and reads frames of arcs of a block. The payload is a gap block: its first list has the rows that
+// have arcs, counted from the first one, and the others are their lists of columns.
+type arcCodec struct {
+	lists   gap.Encoder[kv.NodeID]
+	rows    []kv.NodeID
+	offsets []int64
 	columns []kv.NodeID
 }
 
-// reset forgets the arcs and keeps the memory.
-func (l *arcList) reset() {
-	l.rows, l.offsets, l.columns = l.rows[:0], append(l.offsets[:0], 0), l.columns[:0]
-}
-
-// add adds an arc, ascending by row and column, each once.
-func (l *arcList) add(row, column uint32) {
-	if len(l.rows) == 0 || l.rows[len(l.rows)-1] != row {
-		l.rows = append(l.rows, row)
-		l.offsets = append(l.offsets, 0)
+// frame is the frame of arcs of a block. The payload is appended to memory.
+func (c *arcCodec) frame(row, column uint32, list *kv.Adjacency, memory []byte) Frame {
+	c.lists.Reset()
+	c.rows = c.rows[:0]
+	for v := list.First; v < list.End; v++ {
+		if len(list.Of(v)) > 0 {
+			c.rows = append(c.rows, v-list.First)
+		}
 	}
-	l.columns = append(l.columns, kv.NodeID(column))
-	l.offsets[len(l.rows)] = int64(len(l.columns))
-}
-
-// An arcEncoder makes frames of arcs.
-type arcEncoder struct {
-	lists gap.Encoder[kv.NodeID]
-	from  []kv.NodeID
-}
-
-// frame is the frame of arcs of a block: a gap block, whose first list has the rows that have arcs, counted from the
-// first one. The payload is appended to memory.
-func (e *arcEncoder) frame(row, column uint32, arcs *arcList, memory []byte) Frame {
-	first, last := arcs.rows[0], arcs.rows[len(arcs.rows)-1]
-	e.lists.Reset()
-	e.from = e.from[:0]
-	for _, row := range arcs.rows {
-		e.from = append(e.from, kv.NodeID(row-first))
+	c.lists.Append(c.rows)
+	for _, v := range c.rows {
+		c.lists.Append(list.Of(list.First + v))
 	}
-	e.lists.Append(e.from)
-	for i := range arcs.rows {
-		e.lists.Append(arcs.columns[arcs.offsets[i]:arcs.offsets[i+1]])
-	}
-	return Frame{Kind: KindArcs, Row: row, Column: column, First: first, Count: last - first + 1,
-		Payload: e.lists.AppendTo(memory)}
+	return Frame{Kind: KindArcs, Row: row, Column: column, First: uint32(list.First), Count: uint32(list.Len()),
+		Payload: c.lists.AppendTo(memory)}
 }
 
-// read decodes a frame of arcs of a block with so many columns.
-func (l *arcList) read(f *Frame, columns uint32) error {
-	l.reset()
+// read appends the rows of a frame of arcs of a block with so many columns to a list that ends before them.
+func (c *arcCodec) read(f *Frame, columns uint32, list *kv.Adjacency) error {
 	block, err := gap.Parse(f.Payload, max(columns, f.Count))
+	if err == nil {
+		c.offsets, c.columns, err = gap.AppendAll(c.offsets[:0], c.columns[:0], block)
+	}
 	if err != nil {
 		return fmt.Errorf("%w: %s: %w", errFrame, f.Place(), err)
 	}
-	l.offsets, l.columns, err = gap.AppendAll(l.offsets[:0], l.columns[:0], block)
-	if err != nil {
-		return fmt.Errorf("%w: %s: %w", errFrame, f.Place(), err)
+	if len(c.offsets) == 0 || c.offsets[0] == 0 || c.offsets[0] != int64(len(c.offsets)-1) {
+		return fmt.Errorf("%w: %s: %d lists do not have a row each", errFrame, f.Place(), len(c.offsets)-1)
 	}
-	if len(l.offsets) == 0 || l.offsets[0] == 0 || l.offsets[0] != int64(len(l.offsets)-1) {
-		return fmt.Errorf("%w: %s: %d lists do not have a row each", errFrame, f.Place(), len(l.offsets)-1)
-	}
-	lists := l.offsets[0]
-	for _, row := range l.columns[:lists] {
+	for i, row := range c.columns[:c.offsets[0]] {
 		if uint32(row) >= f.Count {
 			return fmt.Errorf("%w: %s: row %d of %d", errFrame, f.Place(), row, f.Count)
 		}
-		l.rows = append(l.rows, f.First+uint32(row))
+		fill(list, f.First+uint32(row))
+		list.Neighbors = append(list.Neighbors, c.columns[c.offsets[i]:c.offsets[i+1]]...)
+		fill(list, f.First+uint32(row)+1)
 	}
-	l.columns = append(l.columns[:0], l.columns[lists:]...)
-	for i := range l.offsets {
-		l.offsets[i] -= lists
-	}
+	fill(list, f.First+f.Count)
 	return nil
 }
 
-// appendTo appends the lists of so many rows from first on.
-func (l *arcList) appendTo(list *kv.Adjacency, first, count uint32) {
-	before, at := int64(len(list.Neighbors)), 0
-	for row := first; row < first+count; row++ {
-		if at < len(l.rows) && l.rows[at] == row {
-			at++
-		}
-		list.Offsets = append(list.Offsets, before+l.offsets[at])
+// fill ends the last row of a list, and adds empty ones, up to a row.
+func fill(list *kv.Adjacency, row uint32) {
+	for ; uint32(list.End) < row; list.End++ {
+		list.Offsets = append(list.Offsets, int64(len(list.Neighbors)))
 	}
-	list.Neighbors = append(list.Neighbors, l.columns...)
-}
-
-// block is the block of the arcs, with so many rows from first on. Its lists are in memory that the caller keeps.
-func (l *arcList) block(first, count, columns uint32, list *kv.Adjacency) (*block.Block, error) {
-	list.Range = kv.Range{First: kv.NodeID(first), End: kv.NodeID(first + count)}
-	list.Offsets, list.Neighbors = append(list.Offsets[:0], 0), list.Neighbors[:0]
-	l.appendTo(list, first, count)
-	return block.New(int(columns), *list)
 }

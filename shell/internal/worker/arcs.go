@@ -5,27 +5,27 @@ import (
 	"fmt"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops/block"
 )
 
 // arcsStep makes the arcs of blocks of their sorted edges, with the row sums. Repeats of an edge count once.
 type arcsStep struct {
 	base
-	block     [2]uint32
-	columns   uint32
-	key       uint64 // of the last edge: the places of its ends, 32 bits each
-	some      bool   // there is a last edge
-	list      arcList
-	encoder   arcEncoder
-	adjacency kv.Adjacency
-	sums      []float64
-	arcs      int64
+	block   [2]uint32
+	columns uint32
+	key     uint64       // of the last edge: the places of its ends, 32 bits each
+	some    bool         // there is a last edge
+	list    kv.Adjacency // of rows of one chunk that are to be written, the last one without its end
+	row     uint32       // the last one
+	codec   arcCodec
+	sums    []float64
+	arcs    int64
 }
 
 func newArcs(b base) (step, error) { return &arcsStep{base: b}, nil }
 
 func (s *arcsStep) beginGroup(f *Frame) (err error) {
 	s.block, s.some = [2]uint32{f.Row, f.Column}, false
-	s.list.reset()
 	if _, err := s.rangeRows(f.Row); err != nil {
 		return err
 	}
@@ -64,14 +64,18 @@ const mostRun = 1 << 20
 // add adds an edge to the list. A frame has whole rows of one chunk.
 func (s *arcsStep) add(key uint64) error {
 	row := uint32(key >> 32)
-	if n := len(s.list.rows); n > 0 && s.list.rows[n-1] != row &&
-		(len(s.list.columns) >= mostRun || s.list.rows[0]/s.Chunk != row/s.Chunk) {
+	if row != s.row && (len(s.list.Neighbors) >= mostRun || uint32(s.list.First)/s.Chunk != row/s.Chunk) {
 		if err := s.flush(); err != nil {
 			return err
 		}
 	}
+	if len(s.list.Neighbors) == 0 {
+		s.list.Reset(kv.Range{First: kv.NodeID(row), End: kv.NodeID(row)})
+	}
+	fill(&s.list, row)
+	s.list.Neighbors = append(s.list.Neighbors, kv.NodeID(key))
+	s.row = row
 	s.arcs++
-	s.list.add(row, uint32(key))
 	return nil
 }
 
@@ -82,24 +86,25 @@ func (s *arcsStep) endGroup() error {
 
 // flush writes the arcs that are in the list, and their row sums.
 func (s *arcsStep) flush() error {
-	if len(s.list.rows) == 0 {
+	if len(s.list.Neighbors) == 0 {
 		return nil
 	}
-	f := s.encoder.frame(s.block[0], s.block[1], &s.list, s.memory[:0])
+	fill(&s.list, s.row+1)
+	f := s.codec.frame(s.block[0], s.block[1], &s.list, s.memory[:0])
 	s.memory = f.Payload
 	if err := s.write(f); err != nil {
 		return err
 	}
-	block, err := s.list.block(f.First, f.Count, s.columns, &s.adjacency)
+	arcs, err := block.New(int(s.columns), s.list)
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Place(), err)
 	}
 	s.sums = append(s.sums[:0], make([]float64, f.Count)...)
-	if err := block.AddStrengths(s.sums, block.Rows()); err != nil {
+	if err := arcs.AddStrengths(s.sums, arcs.Rows()); err != nil {
 		return err
 	}
 	s.memory = appendSparse(s.memory[:0], s.sums, 1)
-	s.list.reset()
+	s.list.Reset(kv.Range{})
 	return s.write(Frame{Kind: KindSums, Row: f.Row, Column: f.Column, First: f.First, Count: f.Count, Width: 1})
 }
 

@@ -35,7 +35,7 @@ type multiplyStep struct {
 	rows      *block.Rows
 	scaled    *block.Labels
 
-	arcs arcList
+	arcs arcCodec
 	list kv.Adjacency
 	sums []float64
 }
@@ -147,10 +147,11 @@ func (s *multiplyStep) multiply(f *Frame) error {
 	if f.Column != s.column {
 		return fmt.Errorf("%w: %s in the group of range %d", errFrame, f.Place(), s.column)
 	}
-	if err := s.arcs.read(f, s.nodes); err != nil {
+	s.list.Reset(kv.Range{First: kv.NodeID(f.First), End: kv.NodeID(f.First)})
+	if err := s.arcs.read(f, s.nodes, &s.list); err != nil {
 		return err
 	}
-	block, err := s.arcs.block(f.First, f.Count, s.nodes, &s.list)
+	block, err := block.New(int(s.nodes), s.list)
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Place(), err)
 	}

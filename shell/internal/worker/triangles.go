@@ -14,7 +14,7 @@ type trianglesStep struct {
 	group  [3]uint32 // ranges I ≥ J ≥ K
 	ranges map[uint32]*triangleRange
 	blocks map[[2]uint32]*kv.Adjacency // all rows that have come
-	arcs   arcList
+	arcs   arcCodec
 	held   int64 // bytes
 }
 
@@ -49,7 +49,7 @@ func (s *trianglesStep) beginGroup(f *Frame) error {
 		s.ranges[r] = &triangleRange{strengths: make([]float64, nodes), sums: make([]float64, nodes)}
 	}
 	for _, name := range blocksOf(s.group) {
-		s.blocks[name] = &kv.Adjacency{Range: kv.Range{End: kv.NodeID(len(s.ranges[name[0]].sums))}, Offsets: []int64{0}}
+		s.blocks[name] = &kv.Adjacency{Offsets: []int64{0}}
 	}
 	return nil
 }
@@ -92,26 +92,15 @@ func (s *trianglesStep) take(f *Frame) error {
 
 func (s *trianglesStep) takeArcs(f *Frame) error {
 	list := s.blocks[[2]uint32{f.Row, f.Column}]
-	if list == nil || f.First < uint32(len(list.Offsets)-1) {
+	if list == nil || f.First < uint32(list.End) {
 		return fmt.Errorf("%w: %s in the group of ranges %d: want those of its blocks, ascending", errFrame,
 			f.Place(), s.group)
 	}
-	if err := s.arcs.read(f, uint32(len(s.ranges[f.Column].sums))); err != nil {
+	before := len(list.Neighbors)
+	if err := s.arcs.read(f, uint32(len(s.ranges[f.Column].sums)), list); err != nil {
 		return err
 	}
-	if err := s.hold(int64(len(s.arcs.columns)) * (4 + searchEntryBytes)); err != nil {
-		return err
-	}
-	fill(list, f.First)
-	s.arcs.appendTo(list, f.First, f.Count)
-	return nil
-}
-
-// fill adds empty rows up to a row.
-func fill(list *kv.Adjacency, row uint32) {
-	for uint32(len(list.Offsets)-1) < row {
-		list.Offsets = append(list.Offsets, int64(len(list.Neighbors)))
-	}
+	return s.hold(int64(len(list.Neighbors)-before) * (4 + searchEntryBytes))
 }
 
 // endGroup finds the triangles of the group.
@@ -128,7 +117,7 @@ func (s *trianglesStep) endGroup() error {
 	var blocks [3]*block.Block
 	for at, name := range blocksOf(s.group) {
 		list := s.blocks[name]
-		fill(list, uint32(list.End))
+		fill(list, uint32(len(s.ranges[name[0]].sums)))
 		block, err := block.New(len(s.ranges[name[1]].sums), *list)
 		if err != nil {
 			return fmt.Errorf("block %d: %w", name, err)
