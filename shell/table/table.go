@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"sync/atomic"
 
 	"github.com/klauspost/compress/gzip"
@@ -113,20 +112,6 @@ func (r *Reader) Unusual(column string) error { return unusualColumn(r.name, col
 func unusualColumn(path, column string) error {
 	return &Error{Path: path, Column: column, Msg: "got a nested or unusual type, want booleans, numbers, strings, " +
 		"dates or times"}
-}
-
-// Names is Header without white space around the names. A name that is then there twice is an *Error, unless it is
-// empty.
-func (r *Reader) Names() ([]string, error) {
-	names := make([]string, len(r.header))
-	seen := make(map[string]bool, len(names))
-	for i, name := range r.header {
-		if names[i] = strings.TrimSpace(name); names[i] != "" && seen[names[i]] {
-			return nil, r.HeaderErrorf(names[i], "the header names it twice")
-		}
-		seen[names[i]] = true
-	}
-	return names, nil
 }
 
 // ListColumns lists the names of the columns for a message.

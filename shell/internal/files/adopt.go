@@ -147,25 +147,19 @@ func (a *adopter) compare(ctx context.Context, tx *kv.Tx, of []filedDecision) er
 		if slices.ContainsFunc(of[i+1:], func(later filedDecision) bool { return a.who(&later) == a.who(d) }) {
 			continue
 		}
-		request, fate := d.against(now, labels, a.standpointOf(d, stands, !isFirst))
-		switch fate {
-		case fateThere:
-			a.There++
-		case fateOlder:
-			a.Older.add(d.ID)
-		case fateOther:
-			a.Other.add(d.ID)
-		default:
-			if !labelStays {
-				request = d.request(d.whateverLabel())
-			}
-			if isFirst {
-				request.View = &now
-			}
-			isFirst, labelStays = false, labelStays && (request.Kind == decide.Reject || request.Kind == decide.Unsure)
-			d.Request = request
-			a.taken = append(a.taken, d)
+		kind := a.against(d, now, labels, a.standpointOf(d, stands, !isFirst))
+		if kind == decide.None {
+			continue
 		}
+		if !labelStays {
+			kind = d.whateverLabel()
+		}
+		d.Request = d.request(kind)
+		if isFirst {
+			d.Request.View = &now
+		}
+		isFirst, labelStays = false, labelStays && (kind == decide.Reject || kind == decide.Unsure)
+		a.taken = append(a.taken, d)
 	}
 	return nil
 }

@@ -37,16 +37,17 @@ func (g *Graph) Append(ctx context.Context, store *kv.Store, r Job) (result Appe
 	if err != nil {
 		return result, err
 	}
-	a, want := &appending{Graph: g}, "ids of the store"
-	var nodes func() (*nodesFile, error)
+	a := &appending{Graph: g, graphFiles: graphFiles{Job: r, path: g.Edges, want: "ids of the store"}}
+	defer func() { err = errors.Join(err, a.close()) }()
 	if g.Nodes != "" {
-		want += " or of " + g.Nodes
-		nodes = func() (*nodesFile, error) { return g.openNodes(ctx, kinds, r) }
+		a.want += " or of " + g.Nodes
+		if a.nodes, err = g.openNodes(ctx, kinds, r); err != nil {
+			return result, err
+		}
 	}
-	if a.graphFiles, err = r.openFiles(ctx, want, nodes, g.Edges); err != nil {
+	if a.edges, err = openEdges(ctx, g.Edges, r); err != nil {
 		return result, err
 	}
-	defer func() { err = errors.Join(err, a.close()) }()
 	if a.edges != nil && a.edges.weighted() && !weighted {
 		return result, fmt.Errorf("%s: has a column weight, and the edges of the store have no weights", g.Edges)
 	}
@@ -87,7 +88,7 @@ func (g *Graph) Append(ctx context.Context, store *kv.Store, r Job) (result Appe
 // An appending adds files to a store.
 type appending struct {
 	*Graph
-	*graphFiles
+	graphFiles
 
 	rows        int                       // of the nodes file
 	predictions *cleaner.PredictionWriter // nil without any

@@ -30,9 +30,12 @@ type edgeTaker struct {
 	integers func(src, dst uint64, source int64) error
 }
 
-// openEdges opens an edges file: a table with the columns src and dst, and weight where edges have one, or an array of
-// integers with two columns, or two rows.
+// openEdges opens an edges file, nil if the path is empty: a table with the columns src and dst, and weight where edges
+// have one, or an array of integers with two columns, or two rows.
 func openEdges(ctx context.Context, path string, r Job) (e *edgesFile, err error) {
+	if path == "" {
+		return nil, nil
+	}
 	e = &edgesFile{weight: -1}
 	if IsArray(path) {
 		if e.array, err = npy.OpenIntegers(ctx, path); err != nil {

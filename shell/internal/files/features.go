@@ -67,14 +67,10 @@ const (
 // featureNames are the names of the columns.
 func (m *matrixFile) featureNames(memory int64) ([]string, error) {
 	if m.isNamed() {
-		names, err := m.table.Names()
-		if err == nil && len(m.values) == 0 {
-			err = m.table.HeaderErrorf("", "has no column beside id, want one a feature")
+		if len(m.values) == 0 {
+			return nil, m.table.HeaderErrorf("", "has no column beside id, want one a feature")
 		}
-		if err != nil {
-			return nil, err
-		}
-		return m.names(names), nil
+		return m.names(m.table.Header()), nil
 	}
 	columns := int64(m.columns())
 	if columns == 0 {

@@ -96,13 +96,14 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.Stats, er
 		}
 		classes = g.run.Model.Census.Names
 	}
-	f, err := r.openFiles(ctx, "ids that "+g.Nodes+" has", func() (*nodesFile, error) {
-		return g.openNodes(ctx, nil, r)
-	}, g.Edges)
-	if err != nil {
+	f := &graphFiles{Job: r, path: g.Edges, want: "ids that " + g.Nodes + " has"}
+	defer func() { err = errors.Join(err, f.close()) }()
+	if f.nodes, err = g.openNodes(ctx, nil, r); err != nil {
 		return stats, err
 	}
-	defer func() { err = errors.Join(err, f.close()) }()
+	if f.edges, err = openEdges(ctx, g.Edges, r); err != nil {
+		return stats, err
+	}
 	if g.run != nil {
 		f.nodes.classes = namesOf(g.run)
 	}
@@ -180,24 +181,6 @@ type graphFiles struct {
 	edges *edgesFile
 	path  string // of the edges
 	want  string // the ids that edges may have
-}
-
-// openFiles opens the files of nodes, unless nodes is nil, and of edges, unless their name is empty. Edges may have the
-// ids of want.
-func (r Job) openFiles(
-	ctx context.Context, want string, nodes func() (*nodesFile, error), edges string,
-) (*graphFiles, error) {
-	f, err := &graphFiles{Job: r, path: edges, want: want}, error(nil)
-	if nodes != nil {
-		f.nodes, err = nodes()
-	}
-	if err == nil && edges != "" {
-		f.edges, err = openEdges(ctx, edges, r)
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.close())
-	}
-	return f, nil
 }
 
 func (f *graphFiles) close() (err error) {

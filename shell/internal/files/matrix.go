@@ -158,7 +158,7 @@ func (m *matrixFile) each(ctx context.Context, w *writing, fn func(v kv.NodeID, 
 	if err != nil || w.rows != nil || w.partial {
 		return err
 	}
-	return seen.all(m.table)
+	return wantAll(w.tx, m.table, seen)
 }
 
 // eachRow is each of an array, whose rows are in the order of the nodes file.

@@ -16,21 +16,18 @@ func Remove(ctx context.Context, store *kv.Store, nodes, edges string, r Job) (s
 		return stats, err
 	}
 	defer func() { err = errors.Join(err, patch.Abort()) }()
-	var open func() (*nodesFile, error)
+	f := &graphFiles{Job: r, path: edges, want: "ids of the store"}
+	defer func() { err = errors.Join(err, f.close()) }()
 	if nodes != "" {
-		open = func() (*nodesFile, error) {
-			in, id, err := r.openIDs(ctx, nodes)
-			if err != nil {
-				return nil, err
-			}
-			return &nodesFile{in: in, id: id, label: -1, split: -1}, nil
+		in, id, err := r.openIDs(ctx, nodes)
+		if err != nil {
+			return stats, err
 		}
+		f.nodes = &nodesFile{in: in, id: id, label: -1, split: -1}
 	}
-	f, err := r.openFiles(ctx, "ids of the store", open, edges)
-	if err != nil {
+	if f.edges, err = openEdges(ctx, edges, r); err != nil {
 		return stats, err
 	}
-	defer func() { err = errors.Join(err, f.close()) }()
 	remove := func(n kv.Node) error { return patch.RemoveNode(strings.Clone(n.ID), n.Source) }
 	removeEdge := func(src, dst string, _ float32, source int64) error { return patch.RemoveEdge(src, dst, source) }
 	if err := f.read(ctx, remove, func() []edgeTaker { return []edgeTaker{{add: removeEdge}} }); err != nil {

@@ -82,7 +82,7 @@ func (w *writing) scores(ctx context.Context, g *Graph, stage *ops.Stage) (_ *cl
 		return err
 	})
 	if err == nil {
-		err = seen.all(in)
+		err = wantAll(w.tx, in, seen)
 	}
 	if err != nil {
 		return nil, err

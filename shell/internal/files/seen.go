@@ -10,106 +10,69 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
-// A seenNodes finds the nodes that rows name, each once. It is fast where the rows are in the order of the nodes file.
-type seenNodes struct {
-	tx    *kv.Tx
-	rows  kv.NodeSet // named so far
-	count int
-
-	nextNode func() (kv.NodeID, error, bool) // in file order
-	nextID   func() (string, error, bool)    // of the same
-	stop     func()
-	expected kv.NodeID
-	id       string // of the expected node; empty after the last
-}
-
-// newSeen returns a seenNodes; stop it.
-func newSeen(tx *kv.Tx) (*seenNodes, error) {
-	s := &seenNodes{tx: tx, rows: bitset.New[kv.NodeID](tx.NumNodes())}
-	nextNode, stopNodes := iter.Pull2(tx.InFileOrder())
-	nextID, stopIDs := iter.Pull2(tx.IDs())
-	s.nextNode, s.nextID = nextNode, nextID
-	s.stop = func() {
-		stopNodes()
-		stopIDs()
-	}
-	if err := s.expect(); err != nil {
-		s.stop()
-		return nil, err
-	}
-	return s, nil
-}
-
-// expect moves on to the next node of the nodes file.
-func (s *seenNodes) expect() (err error) {
-	if s.expected, err, _ = s.nextNode(); err != nil {
-		return err
-	}
-	s.id, err, _ = s.nextID()
-	return err
-}
-
-func (s *seenNodes) node(in *table.Reader, row table.Row, column int) (kv.NodeID, error) {
-	v, err := s.find(row.Fields[column])
-	switch {
-	case errors.Is(err, kv.ErrNotFound):
-		return 0, in.Want(row, column, "the id of a node")
-	case err != nil:
-		return 0, err
-	case s.rows.Has(v):
-		return 0, in.Errorf(row.Line, in.Header()[column], "got %q again, want every id once", row.Fields[column])
-	}
-	s.rows.Add(v)
-	s.count++
-	return v, nil
-}
-
-// eachNamed calls fn for every row of a table with the node that it names in the column id. It returns the nodes.
+// eachNamed calls fn for every row of a table with the node that it names in the column id, each once. It returns the
+// nodes. It is fast where the rows are in the order of the nodes file.
 func eachNamed(
 	ctx context.Context, tx *kv.Tx, in *table.Reader, id int, report kv.Progress,
 	fn func(v kv.NodeID, row table.Row) error,
-) (*seenNodes, error) {
-	seen, err := newSeen(tx)
-	if err != nil {
-		return nil, err
-	}
-	defer seen.stop()
-	return seen, EachRow(ctx, in, report, func(row table.Row) error {
-		v, err := seen.node(in, row, id)
-		if err != nil {
-			return err
+) (kv.NodeSet, error) {
+	seen := bitset.New[kv.NodeID](tx.NumNodes())
+	nextNode, stopNodes := iter.Pull2(tx.InFileOrder())
+	defer stopNodes()
+	nextID, stopIDs := iter.Pull2(tx.IDs())
+	defer stopIDs()
+	var expected kv.NodeID // the next one of the nodes file
+	var expectedID string  // empty after the last
+	expect := func() (err error) {
+		if expected, err, _ = nextNode(); err == nil {
+			expectedID, err, _ = nextID()
 		}
+		return err
+	}
+	find := func(id []byte) (v kv.NodeID, err error) {
+		if expectedID == "" || expectedID != string(id) {
+			return tx.Node(string(id))
+		}
+		v = expected
+		return v, expect()
+	}
+	if err := expect(); err != nil {
+		return seen, err
+	}
+	return seen, EachRow(ctx, in, report, func(row table.Row) error {
+		v, err := find(row.Fields[id])
+		switch {
+		case errors.Is(err, kv.ErrNotFound):
+			return in.Want(row, id, "the id of a node")
+		case err != nil:
+			return err
+		case seen.Has(v):
+			return in.Errorf(row.Line, in.Header()[id], "got %q again, want every id once", row.Fields[id])
+		}
+		seen.Add(v)
 		return fn(v, row)
 	})
 }
 
-func (s *seenNodes) find(id []byte) (kv.NodeID, error) {
-	if s.id == "" || s.id != string(id) {
-		return s.tx.Node(string(id))
-	}
-	v := s.expected
-	return v, s.expect()
-}
-
-// all returns an error that names the first node, in the order of the nodes file, without a row.
-func (s *seenNodes) all(in *table.Reader) error {
-	missing := s.tx.Shape().Present - s.count
+// wantAll returns an error that names the first node, in the order of the nodes file, without a row in a table.
+func wantAll(tx *kv.Tx, in *table.Reader, seen kv.NodeSet) error {
+	missing := tx.Shape().Present - seen.Len()
 	if missing == 0 {
 		return nil
 	}
-	for v, err := range s.tx.InFileOrder() {
+	for v, err := range tx.InFileOrder() {
 		if err != nil {
 			return err
 		}
-		if s.rows.Has(v) {
+		if seen.Has(v) {
 			continue
 		}
-		id, err := s.tx.ID(v)
+		id, err := tx.ID(v)
 		if err != nil {
 			return err
 		}
 		return in.Errorf(0, "", "has no row for node %q (%d of %d nodes have none), want one for each", id, missing,
-			s.tx.Shape().Present)
+			tx.Shape().Present)
 	}
 	return nil
 }

@@ -34,51 +34,43 @@ func (a *adopter) standpointOf(d *filedDecision, stands []decide.Decision, other
 	return s
 }
 
-type fate uint8
-
-// What can become of a decision of a file.
-const (
-	fateTaken fate = iota
-	fateThere      // the store has it
-	fateOlder      // the store has a later one
-	fateOther      // it is about another label, or another suggestion, than the store has
-)
-
-// against compares a decision with a node of the store, which had the labels passed by the file.
-func (d *filedDecision) against(now decide.View, labels []string, of standpoint) (request decide.Request, fate fate) {
-	if d.Kind == decide.Accept && !d.HasTo {
-		if now.Suggestion == "" {
-			return request, fateOther
-		}
+// against is the kind of request that makes a decision about a node of the store, which had the labels passed by the
+// file. It is None where the decision is not taken, which is counted.
+func (a *adopter) against(d *filedDecision, now decide.View, labels []string, of standpoint) decide.Kind {
+	if d.Kind == decide.Accept && !d.HasTo && now.Suggestion != "" {
 		d.To, d.HasTo = now.Suggestion, true
 	}
+	isLost := d.Kind == decide.Accept && !d.HasTo // there is no suggestion
 	if !d.HasTo {
 		d.To = now.Label
 	}
-	kind := decide.Relabel
 	switch isKnown := func(label string) bool { return slices.Contains(labels, label) }; {
+	case isLost:
+		a.Other.add(d.ID)
 	case of.isOfNode && d.isThere(now.Decision, now.Label), of.word != nil && d.isThere(of.word.Kind, of.word.To):
-		return request, fateThere
+		a.There++
 	case of.word != nil && of.word.Kind == decide.Unsure && d.Kind == decide.Unsure && of.others:
-		return request, fateThere // whatever label the others have given meanwhile
+		a.There++ // whatever label the others have given meanwhile
 	case !d.Time.IsZero() && of.last.After(d.Time):
-		return request, fateOlder
+		a.Older.add(d.ID)
 	case d.HasFrom && !isKnown(now.Label) && !slices.ContainsFunc(of.labels, isKnown):
-		return request, fateOther
+		a.Other.add(d.ID)
 	case d.Kind == decide.Accept && !d.HasFrom && now.Suggestion != "" && d.To != now.Suggestion && d.To != now.Label:
-		return request, fateOther
+		a.Other.add(d.ID)
 	case d.Kind == decide.Unsure && (d.To == now.Label || of.others):
-		kind = decide.Unsure
+		return decide.Unsure
 	case d.To == "" && now.Label == "" && !of.others:
-		return request, fateThere // there is no label to remove, and none that could be right
+		a.There++ // there is no label to remove, and none that could be right
 	case d.To == "":
-		kind = decide.Unlabel
+		return decide.Unlabel
 	case d.To == now.Suggestion && (d.Kind == decide.Accept || d.Kind != decide.Relabel && d.To != now.Label):
-		kind = decide.Accept
+		return decide.Accept
 	case d.To == now.Label && d.Kind != decide.Relabel:
-		kind = decide.Reject
+		return decide.Reject
+	default:
+		return decide.Relabel
 	}
-	return d.request(kind), fateTaken
+	return decide.None
 }
 
 // whateverLabel is the kind of request that makes the decision where the label is another meanwhile.
