@@ -107,14 +107,8 @@ func parseNonFinite(text []byte) (float64, bool) {
 	if len(text) > len("-infinity") {
 		return 0, false
 	}
-	switch word := strings.ToLower(string(text)); strings.TrimPrefix(strings.TrimPrefix(word, "-"), "+") {
-	case "nan":
-		return math.NaN(), word == "nan"
-	case "inf", "infinity":
-		f, err := strconv.ParseFloat(word, 64)
-		return f, err == nil
-	}
-	return 0, false
+	f, err := strconv.ParseFloat(string(text), 64)
+	return f, err == nil && (math.IsNaN(f) || math.IsInf(f, 0))
 }
 
 // startsPlainNumber tells numbers from texts that strconv would take for some: 007, which is a code more likely than a
