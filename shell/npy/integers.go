@@ -49,9 +49,6 @@ func OpenIntegers(ctx context.Context, path string) (*Integers, error) {
 	return m, nil
 }
 
-// RowBytes is the size of a row in bytes.
-func (m *Integers) RowBytes() int64 { return 2 * int64(m.size) }
-
 // Read reads len(dst)/2 rows from a row on into dst [rows×2], with raw as memory for their bytes, which it
 // returns. A value above the largest int64 becomes negative: see Unsigned. Several goroutines may read at once.
 func (m *Integers) Read(row int64, dst []int64, raw []byte) ([]byte, error) {

@@ -8,7 +8,7 @@
 // goes on behind its closing quote, or has none, is text with its quotes. If blanks separate, each line is a record,
 // and all quotes are text. A backslash is a backslash. A column of a parquet file has booleans, integers, floats,
 // strings, dates or times; other columns are left out. Its values are handed out as the text that a csv file
-// would hold: dates and times by ISO 8601. Null is the empty text.
+// would hold: dates and times by ISO 8601. Null, and NaN too, is the empty text.
 //
 // Open reads the files of a directory as one. They have the same header.
 // The name "-" is standard input, where the context has one: csv or tsv, and to be read once.

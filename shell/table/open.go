@@ -35,9 +35,6 @@ func openFile(ctx context.Context, path string, opt Options) (*file, error) {
 		}
 		in, r.closes = f, []io.Closer{f}
 		info, err := f.Stat()
-		if err == nil && info.IsDir() {
-			err = &Error{Path: path, Msg: "got a directory, want a file"}
-		}
 		if err != nil {
 			return nil, errors.Join(err, r.Close())
 		}

@@ -89,7 +89,6 @@ func (r *file) openParquet(f *os.File) (err error) {
 		kind := column.Type().Kind()
 		isBytes := kind == parquet.ByteArray || kind == parquet.FixedLenByteArray
 		r.header = append(r.header, column.Name())
-		r.floats = append(r.floats, kind == parquet.Float || kind == parquet.Double)
 		p.columns = append(p.columns, parquetColumn{
 			file: p, name: column.Name(), leaf: column.Index(), append: asText, isBytes: isBytes, optional: column.Optional(),
 		})

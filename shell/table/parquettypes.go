@@ -90,10 +90,13 @@ func isBinary(column *parquet.Column) bool {
 		of.ConvertedType() == nil)
 }
 
-// appendFloat appends a number as text. A whole one reads as the integer that other files have for it: ids are floats
-// where pandas found one missing.
+// appendFloat appends a number as text. NaN, with which floats say that a value is missing, is none. A whole one reads
+// as the integer that other files have for it: ids are floats where pandas found one missing.
 func appendFloat(dst []byte, x float64, bits int) []byte {
 	const most = 1 << 53 // a float of 64 bits keeps all integers up to it
+	if math.IsNaN(x) {
+		return dst
+	}
 	if x == math.Trunc(x) && math.Abs(x) <= most {
 		return strconv.AppendInt(dst, int64(x), 10)
 	}

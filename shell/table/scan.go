@@ -86,8 +86,8 @@ func (s *scan) work(ctx context.Context, worker int, c *Chunk) {
 	}
 }
 
-// claim fills a chunk. It returns what takes the first error of the chunks before it, and of those up to it. An error of
-// filling it counts as one of this chunk.
+// claim fills a chunk. It returns what takes the first error of the chunks before it, and of those up to it. An error
+// of filling it counts as one of this chunk.
 func (s *scan) claim(ctx context.Context, c *Chunk) (before, done chan error, err error) {
 	s.claims.Lock()
 	defer s.claims.Unlock()

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/klauspost/compress/gzip"
-
 	"github.com/graphcleaner/graphcleaner/internal/namelist"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
@@ -70,7 +68,6 @@ type file struct {
 	path   string
 	opt    Options
 	header []string
-	floats []bool // of the columns: they have numbers of floating point; nil of text
 	layout layout // of text
 
 	leftOut []string // columns of a parquet file that are not read
@@ -99,9 +96,6 @@ func (r *Reader) Path() string { return r.name }
 // Header holds the column names as they are in the file. Some may be empty, or there twice. The caller must not change
 // it.
 func (r *Reader) Header() []string { return r.header }
-
-// IsFloat says whether a column of a parquet file has numbers of floating point, of which NaN is one.
-func (r *Reader) IsFloat(column int) bool { return r.floats != nil && r.floats[column] }
 
 // LeftOut are the names of the columns of a parquet file that are not read: see Options.
 func (r *Reader) LeftOut() []string { return r.leftOut }
@@ -195,10 +189,6 @@ func sourceError(err error) string {
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return "it ends early"
-	case errors.Is(err, gzip.ErrHeader):
-		return "no gzip header"
-	case errors.Is(err, gzip.ErrChecksum):
-		return "its checksum is wrong"
 	}
 	return err.Error()
 }

@@ -20,7 +20,6 @@ type edgesFile struct {
 	src, dst, weight int           // columns of the table; weight is -1 where there is none
 
 	array *npy.Integers
-	rest  atomic.Int64 // rows of the array that no goroutine has taken
 }
 
 // An edgeTaker takes edges.
@@ -41,7 +40,6 @@ func openEdges(ctx context.Context, path string, r Job) (e *edgesFile, err error
 		if e.array, err = npy.OpenIntegers(ctx, path); err != nil {
 			return nil, err
 		}
-		e.rest.Store(e.array.NumRows)
 		return e, nil
 	}
 	in, columns, err := r.openTable(ctx, path, columnFlag{"--edge-columns", r.EdgeColumns, true}, 2, edgeNames...)
@@ -56,12 +54,12 @@ func openEdges(ctx context.Context, path string, r Job) (e *edgesFile, err error
 // weighted says whether the edges have weights.
 func (e *edgesFile) weighted() bool { return e.weight >= 0 }
 
-// offset is how many bytes have been read.
+// offset is how many bytes have been read, once all edges have.
 func (e *edgesFile) offset() int64 {
 	if e.table != nil {
 		return e.table.Offset()
 	}
-	return e.array.Size - e.rest.Load()*e.array.RowBytes()
+	return e.array.Size
 }
 
 func (e *edgesFile) close() error {
@@ -144,16 +142,15 @@ const arrayRows = 16 << 10
 
 // readArray is read of an array.
 func (e *edgesFile) readArray(ctx context.Context, takers []edgeTaker, r Job) (int64, error) {
-	stage := "read " + filepath.Base(e.array.Path)
-	rows := e.array.NumRows
+	stage := "rows of " + filepath.Base(e.array.Path)
+	rows, taken := e.array.NumRows, atomic.Int64{}
 	ids, raw := make([][]int64, len(takers)), make([][]byte, len(takers))
 	err := parallel.Do(ctx, len(takers), int((rows+arrayRows-1)/arrayRows),
 		func(_ context.Context, worker, i int) (err error) {
 			first := int64(i) * arrayRows
 			count := min(arrayRows, rows-first)
-			e.rest.Add(-count)
 			if r.Progress != nil {
-				r.Progress(stage, e.offset(), e.array.Size)
+				r.Progress(stage, taken.Add(count), rows)
 			}
 			ids[worker] = slices.Grow(ids[worker][:0], 2*arrayRows)[:2*count]
 			if raw[worker], err = e.array.Read(first, ids[worker], raw[worker]); err != nil {

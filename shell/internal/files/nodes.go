@@ -154,7 +154,7 @@ func (n *nodesFile) parse(row table.Row, chunk *nodeChunk) error {
 	}
 	node := kv.Node{ID: view(row.Fields[n.id]), Source: row.Line}
 	if n.label >= 0 {
-		node.Label = n.labelOf(row.Fields[n.label])
+		node.Label = n.labels.label(view(row.Fields[n.label]))
 		if n.classes != nil && node.Label != "" && !n.classes[node.Label] {
 			return n.in.Want(row, n.label, "a class of the run")
 		}
@@ -182,12 +182,4 @@ func (n *nodesFile) parse(row table.Row, chunk *nodeChunk) error {
 	node.Values = chunk.values[first:]
 	chunk.nodes = append(chunk.nodes, node)
 	return nil
-}
-
-// labelOf is the label that a cell has. A missing number becomes NaN among floats.
-func (n *nodesFile) labelOf(text []byte) string {
-	if n.in.IsFloat(n.label) && string(text) == "NaN" {
-		return ""
-	}
-	return n.labels.label(view(text))
 }
