@@ -110,6 +110,8 @@ func TestHostileFiles(t *testing.T) {
 		{"npz of 2^20 empty members", "f.npz", manyMembers(t, 1<<16), "f.npz: "},
 		{"csr of 2^62 rows", "f.npz", sparse(t, 1<<62, 4, []int64{0, 1, 2, 3}, []int64{0, 1, 2}), "f.npz: "},
 		{"csr that runs backwards", "f.npz", sparse(t, 3, 4, []int64{0, 2, 1, 3}, []int64{0, 1, 2}), "f.npz: "},
+		{"csr that leaves a value out", "f.npz", sparse(t, 3, 4, []int64{0, 1, 2, 2}, []int64{0, 1, 2}),
+			`f.npz: array "indptr" ends with 2, want 3`},
 		{"csr of a negative column", "f.npz", sparse(t, 3, 4, []int64{0, 1, 2, 3}, []int64{0, -1, 2}), "f.npz: "},
 		{"csr of a row of 2^40 values", "f.npz", sparse(t, 3, 4, []int64{0, 1 << 40, 1 << 40, 3}, []int64{0, 1, 2}),
 			"f.npz: "},

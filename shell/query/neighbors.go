@@ -105,12 +105,17 @@ func (q *query) edges(ctx context.Context, v kv.NodeID, levels [][]kv.NodeID) (e
 	if len(levels) == 1 || !directed && !weighted {
 		return nil, nil
 	}
+	edges = make([][]kv.Value, len(levels[1]))
+	next := 0
 	for a, err := range q.tx.Undirected().Arcs(v) {
+		if next == len(edges) {
+			break
+		}
+		if err == nil && next%checkEvery == 0 {
+			err = ctx.Err()
+		}
 		if err != nil {
 			return nil, err
-		}
-		if len(edges)%checkEvery == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
 		}
 		var values []kv.Value
 		if directed {
@@ -122,9 +127,8 @@ func (q *query) edges(ctx context.Context, v kv.NodeID, levels [][]kv.NodeID) (e
 		if directed && weighted {
 			values = append(values, arcWeight(a.In))
 		}
-		if edges = append(edges, values); len(edges) == len(levels[1]) {
-			break
-		}
+		edges[next] = values
+		next++
 	}
 	return edges, nil
 }
