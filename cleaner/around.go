@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -171,36 +170,22 @@ func CountStale(ctx context.Context, tx *kv.Tx, run *Run, most int) (int, error)
 	return len(nodes), err
 }
 
-// surroundings are what the nodes around one node say of each of c classes. The agreement features of the node, with a
-// class as its label, are the numbers of that class.
+// surroundings are what the nodes around one node say of each of c classes.
 type surroundings struct {
-	own         []float32   // the predictions of the node [c]: P0
-	predictions [][]float64 // (S_k P)[v] by hop [K][c]; nil: not looked at
-	labels      [][]float64 // (S_k Y)[v] by hop [K][c]; nil of a hop: not looked at
+	own    []float32   // the predictions of the node [c]
+	labels [][]float64 // (S_k Y)[v] by hop [K][c]; nil of a hop: not looked at
 }
 
-// features are all agreement features of a class: P0 … PK, L1 … LK.
-func (s *surroundings) features(class kv.Class) []float32 {
-	z := []float32{s.own[class]}
-	for _, sums := range slices.Concat(s.predictions, s.labels) {
-		z = append(z, float32(sums[class]))
+// features writes the agreement features of the node with a class as its label: P0, L1 … LK.
+func (s *surroundings) features(class kv.Class, z []float32) []float32 {
+	clear(z)
+	z[0] = s.own[class]
+	for k, labels := range s.labels {
+		if labels != nil {
+			z[1+k] = float32(labels[class])
+		}
 	}
 	return z
-}
-
-// sumRows adds up the rows of a matrix by the weights of a row, and shows each to visit.
-func sumRows(
-	ctx context.Context, matrix ops.Source, row ops.Row, visit func(u kv.NodeID, weight float64, values []float32) error,
-) ([]float64, error) {
-	sums, at := make([]float64, matrix.Width()), 0
-	return sums, rowstore.EachOf(ctx, matrix, row.Nodes, func(u kv.NodeID, values []float32) error {
-		weight := row.Values[at]
-		at++
-		for j, x := range values {
-			sums[j] += float64(weight * float64(x))
-		}
-		return visit(u, weight, values)
-	})
 }
 
 // nodeLabels reads the labels of nodes as they are asked for, and adds them up.
@@ -221,51 +206,47 @@ const (
 // isMany says whether so many nodes are asked for that it pays to read the labels between them too.
 func (l *nodeLabels) isMany(nodes int) bool { return nodes > max(leastAsked, l.tx.NumNodes()/readAll) }
 
-// sum adds up the labels of the nodes of a row by their weights, and counts the nodes [classes].
-func (l *nodeLabels) sum(row ops.Row) (weights []float64, nodes []int64, err error) {
-	if l.all == nil && l.isMany(len(row.Nodes)) {
-		if l.all, err = readLabels(l.tx); err != nil {
-			return nil, nil, err
+// sums adds up the labels of the nodes of each row by their weights [rows][classes].
+func (l *nodeLabels) sums(rows []ops.Row) ([][]float64, error) {
+	sums := make([][]float64, len(rows))
+	for k, row := range rows {
+		if l.all == nil && l.isMany(len(row.Nodes)) {
+			var err error
+			if l.all, err = readLabels(l.tx); err != nil {
+				return nil, err
+			}
+		}
+		sums[k] = make([]float64, l.classes)
+		for i, u := range row.Nodes {
+			label, err := l.of(u)
+			if err == nil && label != kv.NoClass {
+				sums[k][label] += row.Values[i]
+			}
+			if err != nil {
+				return nil, err
+			}
 		}
 	}
-	weights, nodes = make([]float64, l.classes), make([]int64, l.classes)
-	for i, u := range row.Nodes {
-		label, err := l.of(u)
-		if err == nil {
-			err = l.add(u, label, row.Values[i], weights, nodes)
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-	}
-	return weights, nodes, nil
+	return sums, nil
 }
 
-// of is the label of a node.
-func (l *nodeLabels) of(u kv.NodeID) (kv.Class, error) {
+// of is the label of a node that counts, or NoClass.
+func (l *nodeLabels) of(u kv.NodeID) (label kv.Class, err error) {
 	if l.all != nil {
-		return l.all[u], nil
+		label = l.all[u]
+	} else if label, err = l.tx.Label(u); err != nil {
+		return kv.NoClass, err
 	}
-	return l.tx.Label(u)
-}
-
-// add adds the label of a node with a weight.
-func (l *nodeLabels) add(u kv.NodeID, label kv.Class, weight float64, weights []float64, nodes []int64) error {
 	if !isClass(label, l.classes) {
-		return nil
+		return kv.NoClass, nil
 	}
 	if l.knows != nil {
 		if ok, err := l.knows(u); err != nil || !ok {
-			return err
+			return kv.NoClass, err
 		}
 	}
-	weights[label] += weight
-	nodes[label]++
-	return nil
+	return label, nil
 }
-
-// readForVotes is how many labels are read at once around a node with many neighbours.
-const readForVotes = 1 << 14
 
 // votes are the labels of the neighbours of a node, by the weights of the edges, and how many they are [classes]. Its
 // memory does not grow with the neighbours.
@@ -277,37 +258,34 @@ func (l *nodeLabels) votes(ctx context.Context, v kv.NodeID) (weights []float64,
 	weights, nodes = make([]float64, l.classes), make([]int64, l.classes)
 	of := l.of
 	if l.all == nil && l.isMany(degree) {
-		of = l.ascending()
+		labels, err := l.tx.Reader(kv.LabelColumn)
+		if err != nil {
+			return nil, nil, err
+		}
+		of = func(u kv.NodeID) (kv.Class, error) {
+			block, err := labels.Block(u)
+			if err != nil {
+				return kv.NoClass, err
+			}
+			return kv.Class(block.Codes[u-block.Nodes.First]) - 1, nil // 0 is null
+		}
 	}
 	graph, steps := l.tx.Undirected(), 0
 	for arc, err := range graph.Arcs(v) {
 		if steps++; err == nil && steps%lookEvery == 0 {
 			err = ctx.Err()
 		}
-		if weight := graph.Weight(arc); err == nil && weight != 0 {
-			var label kv.Class
-			if label, err = of(arc.Neighbor); err == nil {
-				err = l.add(arc.Neighbor, label, float64(weight), weights, nodes)
-			}
+		label, weight := kv.NoClass, graph.Weight(arc)
+		if err == nil && weight != 0 {
+			label, err = of(arc.Neighbor)
 		}
 		if err != nil {
 			return nil, nil, err
 		}
+		if isClass(label, l.classes) {
+			weights[label] += float64(weight)
+			nodes[label]++
+		}
 	}
 	return weights, nodes, nil
-}
-
-// ascending is of for nodes that are asked for in ascending order.
-func (l *nodeLabels) ascending() func(u kv.NodeID) (kv.Class, error) {
-	var read kv.Range
-	labels := make([]kv.Class, min(readForVotes, l.tx.NumNodes()))
-	return func(u kv.NodeID) (kv.Class, error) {
-		if u >= read.End {
-			read = kv.Range{First: u, End: u + min(kv.NodeID(len(labels)), kv.NodeID(l.tx.NumNodes())-u)}
-			if err := l.tx.ReadClasses(kv.LabelColumn, read, labels[:read.End-read.First]); err != nil {
-				return kv.NoClass, err
-			}
-		}
-		return labels[u-read.First], nil
-	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -225,12 +226,12 @@ func (p *nodePredictor) input(v kv.NodeID) (x []float32, err error) {
 	default:
 		p.walked, p.from = rows, v
 	}
-	for _, row := range rows {
-		votes, _, err := p.labels.sum(row)
-		if err != nil {
-			return nil, err
-		}
-		x = append(x, scaled(votes, false)...)
+	labels, err := p.labels.sums(rows)
+	if err != nil {
+		return nil, err
+	}
+	for _, sums := range labels {
+		x = append(x, scaled(sums, false)...)
 	}
 	degree, err := p.tx.Degree(v)
 	x = append(x, float32(elementary.Log(float64(1+degree))/degreeScale))
@@ -245,10 +246,16 @@ func (p *nodePredictor) sum(features ops.Source, row ops.Row) ([]float32, error)
 	if p.steps.Add(-stepsOfRow*int64(len(row.Nodes))) < 0 {
 		return nil, fmt.Errorf("the features of too many nodes: %w", ops.ErrReach)
 	}
-	sums, err := sumRows(p.ctx, features, row, func(u kv.NodeID, _ float64, values []float32) error {
-		if j := slices.IndexFunc(values, func(x float32) bool { return !isFeature(x) }); j >= 0 {
-			return naming.Node(p.tx, u, fmt.Errorf("feature number %d is %v, want a number between %g and %g: %w",
-				j, values[j], -mostFeature, mostFeature, ErrFeatures))
+	sums, at := make([]float64, features.Width()), 0
+	err := rowstore.EachOf(p.ctx, features, row.Nodes, func(u kv.NodeID, values []float32) error {
+		weight := row.Values[at]
+		at++
+		for j, x := range values {
+			if !isFeature(x) {
+				return naming.Node(p.tx, u, fmt.Errorf("feature number %d is %v, want a number between %g and %g: %w",
+					j, x, -mostFeature, mostFeature, ErrFeatures))
+			}
+			sums[j] += float64(weight * float64(x))
 		}
 		return nil
 	})

@@ -206,7 +206,7 @@ func TestPartOfAGraph(t *testing.T) {
 			t.Errorf("rates by class: got %v", rates)
 		}
 		e := mustExplain(t, tx, 1, ops.Options{})
-		if e.Features != nil || e.Counterfactual != nil || e.Hops != nil || e.Opponents == nil || e.Votes == nil ||
+		if e.Features != nil || e.Counterfactual != nil || e.Opponents == nil || e.Votes == nil ||
 			e.TopClasses == nil ||
 			!strings.Contains(e.Incomplete, "made elsewhere, on a graph of 600 nodes") {
 			t.Errorf("explanation: got %+v", e)

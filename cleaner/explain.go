@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
@@ -36,15 +35,14 @@ type Explanation struct {
 	History  []decide.Decision // of the node, oldest first
 
 	TopClasses []ClassShare // predictions of the node, greatest first; Count is 0; nil if it has none
-	// agreement features of the given label that the last run looked at; nil if unlabelled or the store has no predictions
+	// Features are the agreement features P0 and L1 … LK of the given label; nil if unlabelled or the store has no
+	// predictions.
 	Features []NamedFeature
 	Votes    []ClassShare // given labels of the neighbours, greatest share of weight first; unlabelled ones have no vote
 
-	// Hops are the votes of the nodes that walks of length 1 … K end at, by hop, greatest weight of labels first;
-	// classes that nobody speaks for are left out. Supporters are the ten neighbours that speak most for the given
-	// label, of those that speak more for it than against it. Opponents are the same for the other side. All are nil
-	// without predictions, and where the explanation is Incomplete.
-	Hops       []HopVote
+	// Supporters are the ten neighbours that speak most for the given label, of those that speak more for it than
+	// against it. Opponents are the same for the other side. Both are nil without predictions, and if too many nodes
+	// are within K hops.
 	Supporters []Voice
 	Opponents  []Voice
 
@@ -53,8 +51,7 @@ type Explanation struct {
 	Counterfactual []ClassShare
 
 	// Incomplete says what could not be computed, and why. If too many nodes are within K hops, Features and
-	// Counterfactual are nil. If the node or a node within K hops has no predictions, the features that need them
-	// and Predictions in Hops are NaN, and Counterfactual is nil.
+	// Counterfactual are nil. If the node has no predictions, P0 is NaN, and Counterfactual is nil.
 	Incomplete string
 }
 
@@ -65,7 +62,7 @@ type ClassShare struct {
 	Count int64
 }
 
-// A NamedFeature is one agreement feature: P0, P1 … PK (of a run without a label model), L1 … LK.
+// A NamedFeature is one agreement feature: P0, or one of L1 … LK.
 type NamedFeature struct {
 	Name  string
 	Value float64
@@ -89,29 +86,21 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 		d.lacks(fmt.Sprintf("run %d was made elsewhere, on a graph of %d nodes: neighbors and degree are those of the "+
 			"part that is here, and the features behind the score are not here",
 			run.ID, run.Elsewhere.Nodes))
-		err := d.lookAround(ctx, 1, opt)
-		d.Hops = nil
-		return d.Explanation, err
+		return d.Explanation, d.lookAround(ctx, 1, opt)
 	}
 	if err := d.lookAround(ctx, hops, opt); err != nil || d.around.labels == nil {
 		return d.Explanation, err
 	}
 	if d.class != kv.NoClass {
-		row := d.around.features(d.class)
-		if run != nil && run.Preset == PresetDefault {
-			row = weighed(row)
-		}
-		for f, name := range featureNames(len(row), hops) {
-			d.Features = append(d.Features, NamedFeature{name, float64(row[f])})
+		for f, value := range d.around.features(d.class, make([]float32, 1+hops)) {
+			name := "P0"
+			if f > 0 {
+				name = fmt.Sprintf("L%d", f)
+			}
+			d.Features = append(d.Features, NamedFeature{name, float64(value)})
 		}
 	}
-	isUnknown := func(sums []float64) bool { return slices.ContainsFunc(sums, math.IsNaN) }
-	switch {
-	case d.TopClasses == nil: // it has been said of the node itself
-	case slices.ContainsFunc(d.around.predictions, isUnknown):
-		d.lacks(fmt.Sprintf("some nodes within %d hops have no predictions: the features over walks to them are unknown",
-			hops))
-	case run != nil && run.Model != nil:
+	if d.TopClasses != nil && run != nil && run.Model != nil {
 		d.supposeLabels()
 	}
 	return d.Explanation, nil
@@ -130,9 +119,7 @@ func Glance(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Expl
 	if d.predictions == nil || d.Degree > mostGlanced || d.Label == "" {
 		return d.Explanation, nil
 	}
-	err = d.lookAround(ctx, 1, opt)
-	d.Hops = nil
-	return d.Explanation, err
+	return d.Explanation, d.lookAround(ctx, 1, opt)
 }
 
 // lacks adds the missing parts to the explanation.

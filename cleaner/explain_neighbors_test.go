@@ -21,49 +21,6 @@ func neighborsOf(t *testing.T, tx *kv.Tx, v kv.NodeID) (list []kv.NodeID) {
 	return list
 }
 
-// checkHops compares the votes by hop with the agreement features of each class, and with the nodes that walks end at.
-func checkHops(t *testing.T, tx *kv.Tx, e *Explanation, hops int, feature func(x, f int) float64) {
-	t.Helper()
-	classes := tx.Classes()
-	votes := map[[2]int]HopVote{}
-	for _, vote := range e.Hops {
-		votes[[2]int{vote.Hop, slices.Index(classes, vote.Class)}] = vote
-	}
-	if len(votes) != len(e.Hops) {
-		t.Errorf("node %s: got votes %+v, want one a hop and class", e.ID, e.Hops)
-	}
-	if !slices.IsSortedFunc(e.Hops, func(a, b HopVote) int {
-		return cmp.Or(cmp.Compare(a.Hop, b.Hop), cmp.Compare(b.Labels, a.Labels))
-	}) {
-		t.Errorf("node %s: got votes %+v, want them by hop, the greatest weight first", e.ID, e.Hops)
-	}
-	ends := map[kv.NodeID]bool{e.Node: true}
-	for k := 1; k <= hops; k++ {
-		next := map[kv.NodeID]bool{}
-		for u := range ends {
-			for _, w := range neighborsOf(t, tx, u) {
-				next[w] = true
-			}
-		}
-		ends = next
-		counts := make([]int64, len(classes))
-		for u := range ends {
-			label := must.Get(tx.Label(u))(t)
-			if u != e.Node && label != kv.NoClass {
-				counts[label]++
-			}
-		}
-		for x := range classes {
-			got := votes[[2]int{k, x}]
-			if got.Nodes != counts[x] || !golden.Near(got.Labels, feature(x, hops+k), 1e-5) ||
-				!golden.Near(got.Predictions, feature(x, k), 1e-5) {
-				t.Errorf("node %s, hop %d, class %s: got %+v, want %d nodes, labels %v, predictions %v",
-					e.ID, k, classes[x], got, counts[x], feature(x, hops+k), feature(x, k))
-			}
-		}
-	}
-}
-
 // checkVoices compares the supporters and the opponents with all neighbours, weighed one by one.
 func checkVoices(t *testing.T, tx *kv.Tx, e *Explanation) {
 	t.Helper()

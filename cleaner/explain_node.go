@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -170,16 +172,6 @@ func (d *dossier) rankClasses() error {
 	return nil
 }
 
-// A HopVote is the support of the nodes at the end of walks of one length for one class. Weights are the entries of
-// S_k. Labels and Predictions are the agreement features with this class as the label under test.
-type HopVote struct {
-	Hop         int // k, the length of the walks
-	Class       string
-	Nodes       int64   // given the class
-	Labels      float64 // (S_k Y)[v][class]: the weight of these nodes
-	Predictions float64 // (S_k P)[v][class]: the weight of all nodes, times what they are predicted to be of the class
-}
-
 // A Voice is a neighbour that speaks for a label y, or against it. w is its weight in S_1, and p its predicted
 // probability of y. For is w·p, plus w if its label is y. Against is w·(1−p), plus w if it has another label.
 type Voice struct {
@@ -200,7 +192,7 @@ const mostVoices = 10
 
 // hear takes a neighbour in among the supporters or the opponents of the label. p are its predictions.
 func (d *dossier) hear(u kv.NodeID, weight float64, p []float32) error {
-	if weight == 0 || d.class == kv.NoClass {
+	if weight == 0 {
 		return nil
 	}
 	label, err := d.tx.Label(u)
@@ -257,42 +249,29 @@ func (e *Explanation) nameVoices(tx *kv.Tx) (err error) {
 	return nil
 }
 
-// lookAround finds what the nodes within some hops say: Hops, and the neighbours that speak for the label or against
+// lookAround finds the labels around the node, over some hops, and the neighbours that speak for its label or against
 // it. If these nodes do not fit opt.MemoryBudget, the explanation is Incomplete, and nothing is found.
 func (d *dossier) lookAround(ctx context.Context, hops int, opt ops.Options) error {
-	rows, err := ops.OperatorRows(ctx, d.tx, d.Node, ops.Operator{Hops: hops}, ballSteps(opt))
+	steps := new(atomic.Int64)
+	steps.Store(ballSteps(opt))
+	rows, err := ops.OperatorRows(ctx, d.tx, d.Node, ops.Operator{Hops: hops}, steps)
 	if errors.Is(err, ops.ErrReach) {
 		d.lacks(err.Error())
 		return nil
 	}
-	if err != nil {
+	if err == nil {
+		d.around.labels, err = d.labels.sums(rows)
+	}
+	if err != nil || d.class == kv.NoClass {
 		return err
 	}
-	for k, row := range rows {
-		labels, nodes, err := d.labels.sum(row)
-		if err != nil {
-			return err
-		}
-		predictions, err := sumRows(ctx, d.predictions, row, func(u kv.NodeID, weight float64, p []float32) error {
-			if k > 0 {
-				return nil
-			}
-			return d.hear(u, weight, p)
-		})
-		if err != nil {
-			return err
-		}
-		d.around.labels, d.around.predictions = append(d.around.labels, labels), append(d.around.predictions, predictions)
-		first := len(d.Hops)
-		for x, name := range d.tx.Classes() {
-			vote := HopVote{k + 1, name, nodes[x], float64(float32(labels[x])), float64(float32(predictions[x]))}
-			if vote.Nodes > 0 || vote.Predictions > 0 {
-				d.Hops = append(d.Hops, vote)
-			}
-		}
-		slices.SortStableFunc(d.Hops[first:], func(a, b HopVote) int {
-			return cmp.Or(cmp.Compare(b.Labels, a.Labels), cmp.Compare(b.Predictions, a.Predictions))
-		})
+	at := 0
+	err = rowstore.EachOf(ctx, d.predictions, rows[0].Nodes, func(u kv.NodeID, p []float32) error {
+		at++
+		return d.hear(u, rows[0].Values[at-1], p)
+	})
+	if err != nil {
+		return err
 	}
 	return d.nameVoices(d.tx)
 }

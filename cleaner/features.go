@@ -74,12 +74,6 @@ func width(m method.Method, hops int) int {
 	return hops + 1
 }
 
-// weighed are P0 and L1 … LK of all features.
-func weighed(all []float32) []float32 {
-	hops := len(all) / 2
-	return append([]float32{all[0]}, all[hops+1:]...)
-}
-
 // A gathering computes the agreement features of labellings that need not cover every node: z[i] has a row for each
 // label of labellings[i], all 2K+1 or P0 and L1 … LK. Of the problem it looks at the graph, its diagonals, the labels
 // and the predictions.
@@ -255,18 +249,6 @@ func graphOf(tx *kv.Tx) ops.Graph {
 		return tx.Undirected()
 	}
 	return tx
-}
-
-// featureNames are the columns of so many agreement features: P0 … PK, L1 … LK, or P0 and L1 … LK.
-func featureNames(width, hops int) []string {
-	var names []string
-	for k := range width - hops {
-		names = append(names, fmt.Sprintf("P%d", k))
-	}
-	for k := range hops {
-		names = append(names, fmt.Sprintf("L%d", k+1))
-	}
-	return names
 }
 
 // Features computes the agreement features of the store's given labels with hops (0: 3) for K, [n×(2K+1)] by NodeID.

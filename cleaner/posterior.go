@@ -173,14 +173,7 @@ func (s *nodeScorer) judgeAs(
 	by.ChooseRivals(label, s.classes[1:])
 	width := len(s.z) / len(s.classes)
 	for i, class := range s.classes {
-		z := s.z[i*width:][:width]
-		clear(z)
-		z[0] = around.own[class]
-		for k, labels := range around.labels {
-			if labels != nil {
-				z[1+k] = float32(labels[class])
-			}
-		}
+		around.features(class, s.z[i*width:][:width])
 	}
 	return s.score(untaught)
 }

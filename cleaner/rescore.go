@@ -187,9 +187,8 @@ func (r *Run) rescoreAround(
 	if err != nil || !isChanged && (opt.KeepRate || !r.Uncounted) {
 		return 0, err
 	}
-	work := scoreWork{tx: tx, run: r, opt: ops.Options{Workers: opt.Workers, MemoryBudget: opt.MemoryBudget},
-		steps: new(atomic.Int64)}
-	work.steps.Store(steps)
+	work := scoreWork{tx: tx, run: r, opt: ops.Options{Workers: opt.Workers}, shared: new(atomic.Int64)}
+	work.shared.Store(steps)
 	scores, err := work.each(ctx, nodes)
 	if err == nil {
 		err = r.upToDate(tx)

@@ -12,6 +12,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // decideByTruth has a person who knows the truth decide on the nodes with the highest scores, so many of them.
@@ -48,6 +49,28 @@ func (p plantedPartition) decideByTruth(t *testing.T, s *kv.Store, count int, co
 func mustRescore(t *testing.T, s *kv.Store) *Rescoring {
 	t.Helper()
 	return must.Get(Rescore(context.Background(), s, RescoreOptions{}))(t)
+}
+
+// TestRescoreTakesKeptDiagonals wants a pass to compute the diagonals only if the graph is another than that of the run.
+func TestRescoreTakesKeptDiagonals(t *testing.T) {
+	s := newPlanted(9, 300).load(t, true)
+	mustClean(t, s, Options{Seed: 2})
+	computes := func(change func(tx *kv.Tx) error) bool {
+		must.Do(t, s.Update(change))
+		count := 0
+		must.Get(Rescore(t.Context(), s, RescoreOptions{Full: true, OnStage: func(stage ops.Stage) {
+			if stage.Name == "diagonal" {
+				count++
+			}
+		}}))(t)
+		return count > 0
+	}
+	if computes(func(tx *kv.Tx) error { return tx.SetLabel(3, "beta") }) {
+		t.Error("diagonals were computed for another label")
+	}
+	if !computes(func(tx *kv.Tx) error { return tx.RemoveNode(3) }) {
+		t.Error("no diagonals were computed for other edges")
+	}
 }
 
 // TestRescore wants scores in the order that they had, the counts and the index to agree with them, and what Undo takes

@@ -2,6 +2,7 @@ package cleaner
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"math"
 	"path/filepath"
@@ -83,11 +84,35 @@ func mustEqualStored(t *testing.T, tx *kv.Tx) {
 	}
 }
 
+// TestScoreOfMany wants nodes in their order whatever their number, and an error of a node whose ball memory does not
+// hold.
+func TestScoreOfMany(t *testing.T) {
+	s := cleanedForm(t, "built-in predictions")
+	view(t, s, func(tx *kv.Tx) error {
+		nodes := []kv.NodeID{211, 200, 7, 205, 200}
+		for i, got := range must.Get(Score(t.Context(), tx, nodes, ops.Options{}))(t) {
+			one := must.Get(Score(t.Context(), tx, nodes[i:i+1], ops.Options{}))(t)[0]
+			if got.Node != nodes[i] || got.Suggestion != one.Suggestion || !near(got.Score, one.Score, 0) {
+				t.Errorf("got %+v, want %+v", got, one)
+			}
+		}
+		if _, err := Score(t.Context(), tx, []kv.NodeID{1 << 20}, ops.Options{}); !errors.Is(err, kv.ErrNotFound) {
+			t.Errorf("a node that is not there: got %v, want ErrNotFound", err)
+		}
+		small := mustScorer(t, tx)
+		small.opt.MemoryBudget = 4 * ballNodeBytes
+		if _, err := small.score(7); !errors.Is(err, ops.ErrReach) {
+			t.Errorf("memory of four nodes: got %v, want ErrReach", err)
+		}
+		return nil
+	})
+}
+
 // mustScorer is a scorer by the last run that walks around all nodes.
 func mustScorer(t *testing.T, tx *kv.Tx) *scorer {
 	t.Helper()
 	run := must.Get(lastFit(tx))(t)
-	work := &scoreWork{tx: tx, run: run, steps: ballSteps(ops.Options{})}
+	work := &scoreWork{tx: tx, run: run}
 	return must.Get(work.newScorer(t.Context()))(t)
 }
 

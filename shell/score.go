@@ -95,8 +95,8 @@ func (c *scoreCommand) Run(ctx context.Context, s *streams) error {
 	return c.inFlags(err)
 }
 
-// scoredAtOnce is how many nodes are scored before their scores are printed: one pass may score all of them.
-const scoredAtOnce = 1 << 16
+// scoredAtOnce is how many nodes are scored before their scores are printed.
+const scoredAtOnce = 1 << 12
 
 // find finds the nodes to score.
 func (c *scoreCommand) find(ctx context.Context, tx *kv.Tx, s *streams) (nodes []kv.NodeID, err error) {

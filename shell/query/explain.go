@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
@@ -13,11 +12,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// What is for reading at most. JSON and csv have it all.
-const (
-	shownClasses = 10 // of a table
-	hopClasses   = 5  // a hop
-)
+// shownClasses is how many classes a table for reading has at most. JSON and csv have them all.
+const shownClasses = 10
 
 // explain answers explain.
 func (q *query) explain(ctx context.Context, s *Statement) (*Result, error) {
@@ -47,11 +43,6 @@ func nodeFields(e *cleaner.Explanation, integerIDs bool) []field {
 	}
 }
 
-func hopRow(h cleaner.HopVote) []kv.Value {
-	return []kv.Value{kv.ValueOf(int64(h.Hop)), kv.ValueOf(h.Class), kv.ValueOf(h.Nodes), kv.ValueOf(h.Labels),
-		kv.ValueOf(h.Predictions)}
-}
-
 // explanationSections lays an explanation out.
 func explanationSections(e *cleaner.Explanation, integerIDs bool) []Section {
 	title := "Node " + e.ID
@@ -79,7 +70,6 @@ func explanationSections(e *cleaner.Explanation, integerIDs bool) []Section {
 			Rows: rowsFrom(e.Votes, func(c cleaner.ClassShare) []kv.Value {
 				return []kv.Value{kv.ValueOf(c.Class), kv.ValueOf(c.Count), kv.ValueOf(c.Share)}
 			})},
-		hopSection(e),
 		voiceSection(e, true, integerIDs),
 		voiceSection(e, false, integerIDs),
 		shareSection("counterfactual", "Score, had the label been", "score", e.Counterfactual),
@@ -106,27 +96,6 @@ func featureSection(e *cleaner.Explanation) Section {
 	for _, f := range e.Features {
 		s.Rows = append(s.Rows, []kv.Value{kv.ValueOf(f.Name), kv.ValueOf(f.Value), text(featureMeaning(f.Name))})
 	}
-	return s
-}
-
-// hopSection shows the labels and predictions of nodes at each distance, for reading of the classes with most weight.
-func hopSection(e *cleaner.Explanation) Section {
-	s := Section{Key: "hops", Title: "Labels and predictions at the end of walks, by weight", Columns: []ColumnInfo{
-		{"length", kv.KindInt}, {"class", kv.KindString}, {"nodes", kv.KindInt}, {"labels", kv.KindSingle},
-		{"predictions", kv.KindSingle},
-	}}
-	s.Rows = rowsFrom(e.Hops, hopRow)
-	reading, counts := s, map[int]int{}
-	reading.Rows = nil
-	for _, h := range e.Hops {
-		if counts[h.Hop]++; counts[h.Hop] <= hopClasses {
-			reading.Rows = append(reading.Rows, hopRow(h))
-		}
-	}
-	if len(reading.Rows) < len(s.Rows) {
-		reading.Title += ": the first " + strconv.Itoa(hopClasses) + " classes"
-	}
-	s.Reading = &reading
 	return s
 }
 
