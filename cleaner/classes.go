@@ -39,9 +39,6 @@ type LabelStatistics struct {
 
 	// Run is the run that the suspects and rates are from; zero if there was none.
 	Run int64
-
-	// NoConfidence says why no class has a SelfConfidence although the store has predictions.
-	NoConfidence string
 }
 
 // ClassStatistics are the statistics of one class. A missing number is NaN.
@@ -49,7 +46,7 @@ type ClassStatistics struct {
 	Class          string
 	Nodes          int64   // given the class
 	Homophily      float64 // share of the labelled neighbours of its nodes that have the same label
-	SelfConfidence float64 // mean predicted probability of the class, over its nodes
+	SelfConfidence float64 // mean predicted probability of the class, over its nodes that have predictions
 	Suspects       int64   // number of its suspects at the threshold of the last run; see Suspects
 	MislabelRate   float64 // share of wrong labels, as the last run estimates
 }
@@ -114,25 +111,23 @@ func (s *LabelStatistics) setHomophily(agreeing, neighbors []int64) {
 }
 
 func (s *LabelStatistics) measureConfidence(ctx context.Context, tx *kv.Tx, labels []kv.Class) error {
-	predictions, err := Predictions(tx)
-	switch {
-	case errors.Is(err, kv.ErrNotFound):
+	matrix, err := tx.Matrix(PredictionsMatrix)
+	if errors.Is(err, kv.ErrNotFound) {
 		return nil
-	case errors.Is(err, ErrMissingRows):
-		s.NoConfidence = err.Error()
-		return nil
-	case err != nil:
+	}
+	if err != nil {
 		return err
 	}
-	sums := make([]float64, len(s.Classes))
-	err = rowstore.EachRow(ctx, predictions, len(labels), 1, func(v kv.NodeID, row []float32) error {
-		if y := labels[v]; y != kv.NoClass {
+	sums, nodes := make([]float64, len(s.Classes)), make([]float64, len(s.Classes))
+	err = rowstore.EachRow(ctx, inClassOrder(tx, matrix), len(labels), 1, func(v kv.NodeID, row []float32) error {
+		if y := labels[v]; y != kv.NoClass && !hasNaN(row) {
 			sums[y] += float64(row[y])
+			nodes[y]++
 		}
 		return nil
 	})
 	for k := range s.Classes {
-		s.Classes[k].SelfConfidence = sums[k] / float64(s.Classes[k].Nodes) // 0/0 is NaN
+		s.Classes[k].SelfConfidence = sums[k] / nodes[k] // 0/0 is NaN
 	}
 	return err
 }

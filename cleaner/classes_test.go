@@ -54,8 +54,8 @@ func TestStatisticsByHand(t *testing.T) {
 			t.Errorf("class %s: got %+v, want 2 nodes, homophily 2/3 and nothing else", name, c)
 		}
 	}
-	if got.Run != 0 || got.NoConfidence != "" || got.Warning() != "" {
-		t.Errorf("got run %d, %q, warning %q, want none", got.Run, got.NoConfidence, got.Warning())
+	if got.Run != 0 || got.Warning() != "" {
+		t.Errorf("got run %d, warning %q, want none", got.Run, got.Warning())
 	}
 	// Neighbours that hardly agree less than by chance, and much less.
 	got.setHomophily([]int64{9, 9}, []int64{20, 20})

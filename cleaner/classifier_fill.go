@@ -144,8 +144,8 @@ func fillPredictions(ctx context.Context, s *kv.Store, opt Options, joined bool)
 }
 
 // Nodes are predicted one by one unless they are more than mostAlone, whose rows would take memory that a pass does
-// not, or unless more than aloneSteps arcs were walked for each arc of the graph, and more than leastSteps. A pass costs
-// as much: it has to find the diagonals of all nodes.
+// not, or unless more than aloneSteps arcs were walked for each arc of the graph, and more than leastSteps. A pass
+// costs as much: it has to find the diagonals of all nodes.
 const (
 	mostAlone  = 1 << 14
 	aloneSteps = 2

@@ -73,10 +73,10 @@ func (r *ForeignRun) check() error {
 	m := r.Model
 	isShare := func(x float64) bool { return x >= 0 && x <= 1 }
 	switch {
-	case !isShare(m.Rate):
-		return unfit("mislabel rate %v: want a share", m.Rate)
-	case !isShare(m.Threshold):
-		return unfit("threshold %v: want a score", m.Threshold)
+	case !isShare(m.Model.Told):
+		return unfit("mislabel rate %v: want a share", m.Model.Told)
+	case !isShare(m.Model.Threshold):
+		return unfit("threshold %v: want a score", m.Model.Threshold)
 	case r.Started.IsZero() || r.Started.Year() > 9999:
 		return unfit("it was started at %v: want a time", r.Started)
 	case !(r.Seconds >= 0) || math.IsInf(r.Seconds, 0):
@@ -153,8 +153,8 @@ func (r *ForeignRun) begin(tx *kv.Tx) *Run {
 		PredictionUse:    asGivenUse,
 		Warnings:         slices.Clone(m.Warnings),
 		Classes:          slices.Clone(m.Census.Names),
-		MislabelRate:     m.Rate,
-		Threshold:        m.Threshold,
+		MislabelRate:     m.Model.Told,
+		Threshold:        m.Model.Threshold,
 		Model:            m.Model,
 		Elsewhere:        &r.Elsewhere,
 		kept:             keptFit{Counts: slices.Clone(m.Census.Counts)},

@@ -30,8 +30,7 @@ func foreign(t *testing.T, s *kv.Store) (run *ForeignRun, scores map[string]Node
 		names := last.Classes
 		model := &PieceModel{
 			Census: &Census{Names: names, Counts: make([]float64, len(names)), Nodes: last.Nodes, Fitting: last.FittingNodes},
-			Hops:   last.Hops, Model: last.Model, Rate: last.MislabelRate,
-			Threshold: last.Threshold, Warnings: last.Warnings,
+			Hops:   last.Hops, Model: last.Model, Warnings: last.Warnings,
 		}
 		run = &ForeignRun{
 			Model: viaJSON(t, model), Started: last.Started, Seconds: last.Seconds, Seed: last.Seed,
@@ -248,8 +247,8 @@ func TestRunWriterRefuses(t *testing.T) {
 	}
 	for want, c := range map[string]func(*ForeignRun, map[string]NodeScore){
 		"has no model":                     func(r *ForeignRun, _ map[string]NodeScore) { r.Model = nil },
-		"mislabel rate 2":                  func(r *ForeignRun, _ map[string]NodeScore) { r.Model.Rate = 2 },
-		"threshold NaN":                    func(r *ForeignRun, _ map[string]NodeScore) { r.Model.Threshold = math.NaN() },
+		"mislabel rate 2":                  func(r *ForeignRun, _ map[string]NodeScore) { r.Model.Model.Told = 2 },
+		"threshold NaN":                    func(r *ForeignRun, _ map[string]NodeScore) { r.Model.Model.Threshold = math.NaN() },
 		"started at 0001":                  func(r *ForeignRun, _ map[string]NodeScore) { r.Started = time.Time{} },
 		"took -1 seconds":                  func(r *ForeignRun, _ map[string]NodeScore) { r.Seconds = -1 },
 		"150 nodes, ":                      func(r *ForeignRun, _ map[string]NodeScore) { r.Nodes = 150 },

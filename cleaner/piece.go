@@ -24,7 +24,7 @@ func CountRivals(classes int) int { return labelmodel.CountRivals(classes) }
 //	FitModel         the model, from features and votes of the members
 //	PieceScorer      the scores of a piece
 //
-// Fill a piece, and call Prepare before anything else. It borrows its slices. One goroutine.
+// The parts of a piece must fit together, and its labels be classes of the census.
 type Piece struct {
 	Census      *Census
 	Labels      []kv.Class // [rows]
@@ -32,25 +32,7 @@ type Piece struct {
 	Predictions []float32  // [rows×c]; a row of NaN is that of a node without predictions
 	// [rows×c]: the weights of the neighbours with each given label; Tested and Suggest make use of them
 	Votes []float64
-
-	tested []kv.Class // [rows], NoClass of a row without predictions
-	ranks  []int32
 }
-
-// Prepare makes the piece ready. Its parts must fit together, and its labels be classes of the census.
-func (p *Piece) Prepare() {
-	p.tested = p.tested[:0]
-	for i, y := range p.Labels {
-		if hasNaN(p.row(i)) {
-			y = kv.NoClass
-		}
-		p.tested = append(p.tested, y)
-	}
-	p.ranks = p.Census.ranks()
-}
-
-// ranks are those of the classes.
-func (c *Census) ranks() []int32 { return labelmodel.RankClasses(c.Counts, c.Names) }
 
 // row are the predictions of a row.
 func (p *Piece) row(i int) []float32 {
@@ -61,34 +43,40 @@ func (p *Piece) row(i int) []float32 {
 // Tested writes the labels under test [rows×(1+rivals)]: the given label of each row, and its rivals; kv.NoClass
 // throughout for a node without a label or predictions. It wants votes.
 func (p *Piece) Tested(tested []kv.Class) {
-	width := 1 + CountRivals(len(p.Census.Names))
-	for i, label := range p.tested {
+	width, ranks := 1+CountRivals(len(p.Census.Names)), p.Census.ranks()
+	for i, label := range p.Labels {
 		own := tested[i*width:][:width]
-		for j := range own {
-			own[j] = kv.NoClass
+		if label == kv.NoClass || hasNaN(p.row(i)) {
+			for j := range own {
+				own[j] = kv.NoClass
+			}
+			continue
 		}
-		if own[0] = label; label != kv.NoClass {
-			p.evidence(i).ChooseRivals(label, own[1:])
-		}
+		own[0] = label
+		p.evidence(i, ranks).ChooseRivals(label, own[1:])
 	}
 }
 
 // Suggest writes the suggested label of each row and its prediction [rows]: kv.NoClass and NaN for a node without
 // predictions. It wants votes.
 func (p *Piece) Suggest(suggested []kv.Class, confidence []float32) {
+	ranks := p.Census.ranks()
 	for i, label := range p.Labels {
 		class, most, tied := largest(p.row(i))
 		if tied {
-			class = p.evidence(i).Suggest(label)
+			class = p.evidence(i, ranks).Suggest(label)
 		}
 		suggested[i], confidence[i] = class, most
 	}
 }
 
-func (p *Piece) evidence(i int) labelmodel.Evidence {
+func (p *Piece) evidence(i int, ranks []int32) labelmodel.Evidence {
 	c := len(p.Census.Names)
-	return labelmodel.Evidence{Predictions: p.row(i), Votes: p.Votes[i*c:][:c], Ranks: p.ranks}
+	return labelmodel.Evidence{Predictions: p.row(i), Votes: p.Votes[i*c:][:c], Ranks: ranks}
 }
+
+// ranks are those of the classes.
+func (c *Census) ranks() []int32 { return labelmodel.RankClasses(c.Counts, c.Names) }
 
 // isUntaught is problem.isUntaught of a row.
 func (p *Piece) isUntaught(i int) bool {
@@ -122,8 +110,6 @@ type PieceModel struct {
 	Census *Census
 	Hops   int               // K
 	Model  *labelmodel.Model // as Run.Model
-
-	Rate, Threshold float64 // MislabelRate and Threshold of a Run
 
 	Warnings []string // as Run.Warnings
 	Notices  []string // what Clean would tell the user of the fit
@@ -351,8 +337,7 @@ func FitModel(ctx context.Context, in FitInput) (_ *PieceModel, err error) {
 		return nil, err
 	}
 	m := &PieceModel{
-		Census: in.Census, Hops: in.Hops, Model: model, Rate: model.Told, Threshold: model.Threshold,
-		Warnings: warningsOf(in.Neighbors.homophily(), "", model),
+		Census: in.Census, Hops: in.Hops, Model: model, Warnings: warningsOf(in.Neighbors.homophily(), "", model),
 	}
 	if unsettled := tellUnsettled(model); unsettled != "" {
 		m.Notices = append(m.Notices, unsettled)

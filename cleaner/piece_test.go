@@ -254,7 +254,6 @@ func (p positioned) inPieces(t *testing.T, count, hops int, expect float64) (out
 	}
 	neighbors := NewNeighborCounts(c)
 	for b, piece := range pieces {
-		piece.Prepare()
 		for row, i := range of[b] {
 			neighbors.Add(piece.Labels[row], p.neighbors[i])
 		}
@@ -410,7 +409,7 @@ func (out pieceOutcome) mustBe(t *testing.T, tx *kv.Tx, run *Run, notices []stri
 			label = kv.Class(slices.Index(run.Classes, values[3].Str()))
 		}
 		other := label != kv.NoClass && out.suggested[i] != kv.NoClass && label != out.suggested[i]
-		if values[4].IsNull() && other && float64(out.scores[i]) > out.model.Threshold {
+		if values[4].IsNull() && other && float64(out.scores[i]) > out.model.Model.Threshold {
 			suspects++
 		}
 	}
@@ -422,8 +421,8 @@ func (out pieceOutcome) mustBe(t *testing.T, tx *kv.Tx, run *Run, notices []stri
 			suspects, out.fitting, out.tested, run.Suspects, run.FittingNodes, run.Scored)
 	}
 	for name, pair := range map[string][2]float64{
-		"rate":      {out.model.Rate, run.MislabelRate},
-		"threshold": {out.model.Threshold, run.Threshold},
+		"rate":      {out.model.Model.Told, run.MislabelRate},
+		"threshold": {out.model.Model.Threshold, run.Threshold},
 	} {
 		if !near(pair[0], pair[1], tolerance) {
 			t.Errorf("%s: got %v, want %v", name, pair[0], pair[1])

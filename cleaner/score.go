@@ -54,9 +54,9 @@ func (s NodeScore) suggestion() kv.Value {
 // there is one, from the nodes around it. The scores are those of a full Rescore within 1e-5. The result has the order
 // of nodes.
 //
-// It walks around each node: for many nodes around changes, a Rescore takes less time. It fails with ops.ErrReach if the
-// nodes around one do not fit opt.MemoryBudget, kv.ErrNotFound without a run, and ErrNoModel or ErrElsewhere if the run
-// cannot score, as one of a Method.
+// It walks around each node: for many nodes around changes, a Rescore takes less time. It fails with ops.ErrReach if
+// the nodes around one do not fit opt.MemoryBudget, kv.ErrNotFound without a run, and ErrNoModel or ErrElsewhere if the
+// run cannot score, as one of a Method.
 func Score(ctx context.Context, tx *kv.Tx, nodes []kv.NodeID, opt ops.Options) ([]NodeScore, error) {
 	if tx.InUpdate() {
 		opt.Workers = 1 // the transaction is for one goroutine
@@ -136,8 +136,9 @@ type scorer struct {
 func (w *scoreWork) newScorer(ctx context.Context) (s *scorer, err error) {
 	c := len(w.run.Classes)
 	s = &scorer{
-		scoreWork: w, ctx: ctx, steps: cmp.Or(w.shared, new(atomic.Int64)), labels: nodeLabels{tx: w.tx, classes: c}, judge: w.run.judge(), ranks: w.run.ranks(),
+		scoreWork: w, ctx: ctx, steps: cmp.Or(w.shared, new(atomic.Int64)), labels: nodeLabels{tx: w.tx, classes: c},
 		around: surroundings{own: make([]float32, c), labels: make([][]float64, w.run.Hops)},
+		judge:  w.run.judge(), ranks: w.run.ranks(),
 	}
 	s.predictions, err = w.run.predictions(w.tx)
 	return s, err

@@ -31,8 +31,8 @@ func runText(t *testing.T, db string) map[string]any {
 			file = map[string]any{
 				"model": &cleaner.PieceModel{
 					Census: &cleaner.Census{Names: run.Classes, Counts: make([]float64, len(run.Classes))}, Hops: run.Hops,
-					Model: run.Model,
-					Rate:  run.MislabelRate, Threshold: run.Threshold, Warnings: run.Warnings,
+					Model:    run.Model,
+					Warnings: run.Warnings,
 				},
 				"started": run.Started.Format(time.RFC3339), "seconds": run.Seconds, "seed": run.Seed,
 				"nodes": run.Nodes, "edges": run.Edges, "scored": run.Scored, "suspects": run.Suspects,

@@ -128,9 +128,6 @@ func (q *query) classes(ctx context.Context, _ *Statement) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.NoConfidence != "" {
-		q.note("no self-confidence: " + s.NoConfidence)
-	}
 	q.note(s.Warning())
 	rows := make([][]kv.Value, 0, len(s.Classes))
 	for _, i := range ClassOrder(q.tx.Classes()) {

@@ -111,7 +111,6 @@ func (s *addStep) first() error {
 	}
 	piece := &cleaner.Piece{Census: s.census, Labels: c.labels, Splits: c.splits, Predictions: c.predictions,
 		Votes: s.votes}
-	piece.Prepare()
 	s.tested = resize(s.tested, int(c.count)*s.testedLabels())
 	piece.Tested(s.tested)
 	s.memory = appendClasses(s.memory[:0], s.tested...)

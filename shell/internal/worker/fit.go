@@ -138,5 +138,5 @@ func (s *fitStep) end() error {
 		Reach     int      `json:"reach"` // score reads features 0 to Reach
 		Warnings  []string `json:"warnings"`
 		Notices   []string `json:"notices"`
-	}{model.Rate, model.Threshold, model.Reach(), model.Warnings, model.Notices})
+	}{model.Model.Told, model.Model.Threshold, model.Reach(), model.Warnings, model.Notices})
 }

@@ -59,7 +59,6 @@ func (s *scoreStep) endGroup() error {
 	}
 	piece := &cleaner.Piece{Census: s.model.Census, Labels: c.labels, Splits: c.splits, Predictions: c.predictions,
 		Votes: c.ballots.values}
-	piece.Prepare()
 	rows := int(c.count)
 	s.scores, s.confidence, s.suggested = resize(s.scores, rows), resize(s.confidence, rows), resize(s.suggested, rows)
 	piece.Suggest(s.suggested, s.confidence)
