@@ -126,7 +126,7 @@ func TestScoreOfAddedNode(t *testing.T) {
 	if !got.Predicted || !(got.Score >= 0) || got.Lack != "" {
 		t.Fatalf("got %+v, want a score by the kept classifier", got)
 	}
-	must.Get(Rescore(t.Context(), s, RescoreOptions{Full: true, KeepRate: true}))(t)
+	must.Get(Rescore(t.Context(), s, RescoreOptions{Full: true}))(t)
 	want := mustScore(t, s, p.nodes[300].ID)
 	if want.Predicted || !near(got.Score, want.Score, 1e-5) || !near(got.Confidence, want.Confidence, 1e-5) ||
 		got.Suggestion != want.Suggestion {
@@ -197,7 +197,7 @@ func TestJoinedPredictionsOfAddedNodes(t *testing.T) {
 	give(count)
 	give(count + 1)
 	score := mustScore(t, s, p.nodes[count].ID)
-	done, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true})
+	done, err := Rescore(t.Context(), s, RescoreOptions{})
 	if err != nil || done.Pass {
 		t.Fatalf("got %+v, %v", done, err)
 	}
@@ -217,7 +217,7 @@ func TestJoinedPredictionsOfAddedNodes(t *testing.T) {
 	}
 	wanted := slices.Clone(own)
 	give(count + 2) // later
-	must.Get(Rescore(t.Context(), s, RescoreOptions{KeepRate: true}))(t)
+	must.Get(Rescore(t.Context(), s, RescoreOptions{}))(t)
 	got, imported := joinedRow(t, s, p.nodes[count+2].ID)
 	labelmodel.Mix(kept.Weights[0], wanted, imported)
 	mustBeNear(t, "a row that comes later", got, wanted)

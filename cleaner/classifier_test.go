@@ -79,7 +79,7 @@ func TestKeptClassifier(t *testing.T) {
 				if by == "clean" {
 					mustClean(t, s, Options{Seed: 2, Notice: notice})
 				} else {
-					done, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true, Notice: notice})
+					done, err := Rescore(t.Context(), s, RescoreOptions{Notice: notice})
 					if err != nil || done.Changed < all-count {
 						t.Fatalf("got %+v, %v", done, err)
 					}

@@ -34,17 +34,19 @@ func limitSeries(g ops.Graph, bytes int64) error {
 	return nil
 }
 
-// A labelling is one vector of labels under test.
+// A labelling is labels under test: one of each node, or every class of each.
 type labelling struct {
 	nodes  *nodeSet   // whom the labels are of, by rank; nil: every node, by NodeID
-	labels []kv.Class // fold a member one after the other, or [n]
-	fold   int        // labels of each member; 0 means 1
+	labels []kv.Class // [n]
+	every  int        // in place of labels: each member has a row for each of so many classes
 }
 
-// rows are those of a member, whose first is returned.
-func (t *labelling) rows(rank int) (first, end int) {
-	fold := max(t.fold, 1)
-	return rank * fold, (rank + 1) * fold
+// rows is how many labels are under test.
+func (t *labelling) rows() int {
+	if t.every > 0 {
+		return len(t.nodes.members) * t.every
+	}
+	return len(t.labels)
 }
 
 // each calls visit for the labels of some nodes.
@@ -56,9 +58,11 @@ func (t *labelling) each(nodes kv.Range, visit func(row int, v kv.NodeID, label 
 		return
 	}
 	t.nodes.each(nodes, func(rank int, v kv.NodeID) {
-		first, end := t.rows(rank)
-		for r := first; r < end; r++ {
-			visit(r, v, t.labels[r])
+		if t.every == 0 {
+			visit(rank, v, t.labels[rank])
+		}
+		for k := range t.every {
+			visit(rank*t.every+k, v, kv.Class(k))
 		}
 	})
 }
@@ -97,7 +101,7 @@ func (p problem) gather(
 		}
 	}()
 	for _, t := range labellings {
-		rows := len(t.labels)
+		rows := t.rows()
 		values, err := scratch.New[float32](p.place.Scratch(), "agreement", rows*width)
 		if err != nil {
 			return nil, err
@@ -168,17 +172,18 @@ func (g *gathering) take(rows kv.Range, lo, hi int, values []float32, stride, f 
 func (g *gathering) wantedColumns(v kv.NodeID, columns []int) []int {
 	begin, classes := len(columns), g.predictions.Width()
 	for _, t := range g.labellings {
-		first, end := int(v), int(v)+1
+		at, isTested := int(v), true
 		if t.nodes != nil {
-			rank, isMember := t.nodes.has(v)
-			if first, end = t.rows(rank); !isMember {
-				continue
-			}
+			at, isTested = t.nodes.has(v)
 		}
-		for _, label := range t.labels[first:end] {
-			if label != kv.NoClass {
-				columns = append(columns, int(label))
+		switch {
+		case !isTested:
+		case t.every > 0:
+			for k := range t.every {
+				columns = append(columns, k)
 			}
+		case t.labels[at] != kv.NoClass:
+			columns = append(columns, int(t.labels[at]))
 		}
 	}
 	slices.Sort(columns[begin:])

@@ -52,18 +52,9 @@ func (s *stages) posterior(ctx context.Context, result *scoring) (err error) {
 		}
 	}
 	for _, sample := range []*sample{unseen, looked} {
-		if sample == nil {
-			continue
+		if sample != nil {
+			labellings = append(labellings, labelling{nodes: sample.nodes, every: s.classes})
 		}
-		every, failed := scratch.New[kv.Class](s.place.Scratch(), "every", len(sample.labels)*s.classes)
-		if failed != nil {
-			return failed
-		}
-		defer func() { err = errors.Join(err, every.Close()) }()
-		for i := range every.Data {
-			every.Data[i] = kv.Class(i % s.classes)
-		}
-		labellings = append(labellings, labelling{nodes: sample.nodes, labels: every.Data, fold: s.classes})
 	}
 	z, err := s.agreement(ctx, labellings)
 	if err != nil {

@@ -16,11 +16,6 @@ type RescoreOptions struct {
 	// Full scores all nodes again in one pass over the graph, whatever has changed.
 	Full bool
 
-	// KeepRate leaves the counts as they are, so that the time does not grow with the graph. The next Rescore without
-	// it counts Run.Scored, Run.Suspects and Run.Contradicted anew. A program that rescores after every decision
-	// wants it.
-	KeepRate bool
-
 	// Workers, MemoryBudget, Progress, OnStage and Notice are those of Options.
 	Workers      int
 	MemoryBudget int64
@@ -28,7 +23,7 @@ type RescoreOptions struct {
 	OnStage      func(ops.Stage)
 	Notice       func(string)
 
-	noPass bool // a pass over the graph takes longer than a person waits
+	decided bool // a person waits: see RescoreDecided
 }
 
 func (o RescoreOptions) options() Options {
@@ -48,7 +43,6 @@ type Rescoring struct {
 	Pass    bool
 
 	// Unpredicted is the number of nodes without predictions, for which no classifier is kept. They have no score.
-	// With KeepRate they are not counted.
 	Unpredicted int64
 
 	Before, Run *Run // the last run as it was, and as it is now
@@ -73,7 +67,8 @@ type Rescoring struct {
 // the threshold of the greatest expected F1. So the order of scores stays. An undo that takes the look back takes
 // this back too.
 //
-// It is one commit. If nothing has changed, Rescore writes nothing. If another run or Rescore finishes meanwhile,
+// It is one commit. Unless it made a pass, Run.Scored, Run.Suspects and Run.Contradicted are as they were: see
+// Run.Recount. If nothing has changed, Rescore writes nothing. If another run or Rescore finishes meanwhile,
 // Rescore begins again. A node that was changed while Rescore was at work keeps counting as changed.
 //
 // If the run was made elsewhere (Run.Elsewhere), nothing is done, and Full is an ErrElsewhere.
@@ -109,7 +104,7 @@ func Rescore(ctx context.Context, s *kv.Store, opt RescoreOptions) (*Rescoring, 
 		if errors.Is(err, errOvertaken) {
 			continue
 		}
-		if err == nil && unfilled != nil && !opt.KeepRate {
+		if err == nil && unfilled != nil && !opt.decided {
 			err = s.View(func(tx *kv.Tx) (err error) {
 				done.Unpredicted, err = countUnpredicted(ctx, tx)
 				return err
@@ -119,18 +114,12 @@ func Rescore(ctx context.Context, s *kv.Store, opt RescoreOptions) (*Rescoring, 
 	}
 }
 
-// RescoreDecided is Rescore with KeepRate for a person who waits after each decision. ok is false, and the scores are
-// as they were, if the nodes around the changes are so many that a pass over a graph of more than 5 million arcs is
-// due. Without a run, or a model of it, nothing is done.
+// RescoreDecided is Rescore for a person who waits after each decision. ok is false, and the scores are as they were,
+// if the nodes around the changes are so many that a pass over a graph of more than 5 million arcs is due. Without a
+// run, or a model of it, nothing is done.
 func RescoreDecided(ctx context.Context, s *kv.Store, opt RescoreOptions) (ok bool, err error) {
-	opt.KeepRate = true
-	err = s.View(func(tx *kv.Tx) error {
-		opt.noPass = tx.Shape().Arcs > mostQuickArcs
-		return nil
-	})
-	if err == nil {
-		_, err = Rescore(ctx, s, opt)
-	}
+	opt.decided = true
+	_, err = Rescore(ctx, s, opt)
 	switch {
 	case isPassDue(err):
 		return false, nil
@@ -156,15 +145,16 @@ func rescore(ctx context.Context, s *kv.Store, opt RescoreOptions) (*Rescoring, 
 		return nil, err
 	}
 	now, pass := *before, opt.Full
-	if !pass && !opt.noPass {
+	noPass := opt.decided && tx.Shape().Arcs > mostQuickArcs
+	if !pass && !noPass {
 		if _, pass, err = ReadLook(ctx, tx); err != nil {
 			return nil, err
 		}
 	}
 	done := &Rescoring{Before: before, Run: &now, Pass: pass}
 	if !pass {
-		done.Changed, err = now.rescoreAround(ctx, s, tx, opt)
-		if !isPassDue(err) || opt.noPass {
+		done.Changed, err = now.rescoreAround(ctx, s, tx, opt.Workers, noPass)
+		if !isPassDue(err) || noPass {
 			return done, err
 		}
 	}
@@ -177,17 +167,17 @@ func rescore(ctx context.Context, s *kv.Store, opt RescoreOptions) (*Rescoring, 
 // rescoreAround scores the nodes around the changes since the last run or Rescore, and counts them. If a pass is due,
 // it says so by its error.
 func (r *Run) rescoreAround(
-	ctx context.Context, s *kv.Store, tx *kv.Tx, opt RescoreOptions,
+	ctx context.Context, s *kv.Store, tx *kv.Tx, workers int, noPass bool,
 ) (changed int64, err error) {
 	most, steps := max(tx.NumNodes()/mostAround, leastAround), max(tx.Shape().Arcs/eachStepsOfPass, leastEachSteps)
-	if opt.noPass {
+	if noPass {
 		most, steps = leastAround, leastEachSteps
 	}
 	nodes, isChanged, err := r.staleNodes(ctx, tx, most)
-	if err != nil || !isChanged && (opt.KeepRate || !r.Uncounted) {
+	if err != nil || !isChanged {
 		return 0, err
 	}
-	work := scoreWork{tx: tx, run: r, opt: ops.Options{Workers: opt.Workers}, shared: new(atomic.Int64)}
+	work := scoreWork{tx: tx, run: r, opt: ops.Options{Workers: workers}, shared: new(atomic.Int64)}
 	work.shared.Store(steps)
 	scores, err := work.each(ctx, nodes)
 	if err == nil {
@@ -205,11 +195,7 @@ func (r *Run) rescoreAround(
 				return err
 			}
 		}
-		if r.Uncounted = true; !opt.KeepRate {
-			if err := r.Recount(ctx, tx); err != nil {
-				return err
-			}
-		}
+		r.Uncounted = true
 		return r.put(tx)
 	})
 }

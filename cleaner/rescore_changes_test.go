@@ -144,7 +144,7 @@ func TestRescoreAfterChanges(t *testing.T) {
 					}
 					return nil
 				})
-				around := must.Get(Rescore(t.Context(), s, RescoreOptions{KeepRate: true, Workers: 2}))(t)
+				around := must.Get(Rescore(t.Context(), s, RescoreOptions{Workers: 2}))(t)
 				if around.Pass || around.Changed < int64(1+round) || around.Run.Rescorings != around.Before.Rescorings+1 {
 					t.Fatalf("around the changes: got %+v, want no pass", around)
 				}
@@ -156,7 +156,7 @@ func TestRescoreAfterChanges(t *testing.T) {
 					}
 					return nil
 				})
-				full, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true, Full: true, Workers: 1 + round})
+				full, err := Rescore(t.Context(), s, RescoreOptions{Full: true, Workers: 1 + round})
 				if err != nil || !full.Pass {
 					t.Fatalf("full: got %+v, %v, want a pass", full, err)
 				}
@@ -166,7 +166,7 @@ func TestRescoreAfterChanges(t *testing.T) {
 				mustEqualScores(t, "folded in", passOfCopy(t, s, true), want, 0)
 				mustEqualScores(t, "numbered anew", passOfCopy(t, s, false), want, 1e-5)
 			}
-			again, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true})
+			again, err := Rescore(t.Context(), s, RescoreOptions{})
 			if err != nil || again.Changed != 0 || again.Run.Commit != again.Before.Commit {
 				t.Errorf("without a change: got %+v, %v, want nothing done", again, err)
 			}
@@ -174,19 +174,18 @@ func TestRescoreAfterChanges(t *testing.T) {
 	}
 }
 
-// TestCountsAfterKeepRate wants the Rescore after one with KeepRate to count the scores, though none has changed since.
-func TestCountsAfterKeepRate(t *testing.T) {
+// TestCountsAfterRescore wants counts to wait after scores around changes, until somebody asks for them or all scores
+// are written.
+func TestCountsAfterRescore(t *testing.T) {
 	s := newPlanted(6, 100).load(t, true)
 	mustClean(t, s, Options{Seed: 2})
 	changeSome(t, s, rand.New(rand.NewPCG(1, 2)), 3)
-	kept, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true})
-	if err != nil || kept.Pass || !kept.Run.Uncounted {
-		t.Fatalf("got %+v, %v, want no pass, and counts that wait", kept, err)
+	if around := mustRescore(t, s); around.Pass || !around.Run.Uncounted {
+		t.Fatalf("got %+v, want no pass, and counts that wait", around)
 	}
 	mustCountRun(t, "asked", s)
-	done, err := Rescore(t.Context(), s, RescoreOptions{})
-	if err != nil || done.Run.Uncounted || done.Changed != 0 {
-		t.Fatalf("got %+v, %v, want it to count alone", done, err)
+	if full := must.Get(Rescore(t.Context(), s, RescoreOptions{Full: true}))(t); full.Run.Uncounted {
+		t.Fatalf("got %+v, want counts", full)
 	}
 	mustCountRun(t, "counted", s)
 }
@@ -292,7 +291,7 @@ func passOfCopy(t *testing.T, s *kv.Store, folded bool) map[string]NodeScore {
 		budget = max(budget, int64(tx.NumNodes())<<10)
 		return nil
 	})
-	must.Get(Rescore(t.Context(), other, RescoreOptions{KeepRate: true, Full: true, MemoryBudget: budget}))(t)
+	must.Get(Rescore(t.Context(), other, RescoreOptions{Full: true, MemoryBudget: budget}))(t)
 	return storedScores(t, other)
 }
 
@@ -408,12 +407,12 @@ func TestRescoreOfStores(t *testing.T) {
 			s := openPlanted(t, copied)
 			defer func() { must.Do(t, s.Close()) }()
 			full := func() map[string]NodeScore {
-				must.Get(Rescore(t.Context(), s, RescoreOptions{KeepRate: true, Full: true}))(t)
+				must.Get(Rescore(t.Context(), s, RescoreOptions{Full: true}))(t)
 				return storedScores(t, s)
 			}
 			r := rand.New(rand.NewPCG(1, 2))
 			changeSome(t, s, r, 1)
-			changed := must.Get(Rescore(t.Context(), s, RescoreOptions{KeepRate: true}))(t)
+			changed := must.Get(Rescore(t.Context(), s, RescoreOptions{}))(t)
 			got, want := storedScores(t, s), full()
 			t.Logf("a few changes: %d nodes scored again, by a pass: %v, largest difference %.2g", changed.Changed, changed.Pass,
 				largestDifference(got, want))
@@ -456,7 +455,7 @@ func TestRescoreReach(t *testing.T) {
 		return last.put(tx)
 	}))
 	pass := func() map[string]NodeScore {
-		must.Get(Rescore(t.Context(), s, RescoreOptions{KeepRate: true, Full: true}))(t)
+		must.Get(Rescore(t.Context(), s, RescoreOptions{Full: true}))(t)
 		return storedScores(t, s)
 	}
 	before := pass()
@@ -471,7 +470,7 @@ func TestRescoreReach(t *testing.T) {
 			label := must.Get(tx.Label(v))(t)
 			return tx.SetLabel(v, tx.Classes()[(int(label)+1)%4])
 		}))
-		done, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true})
+		done, err := Rescore(t.Context(), s, RescoreOptions{})
 		if err != nil || done.Pass || done.Changed != int64(1+degree) {
 			t.Fatalf("a label of degree %d: got %+v, %v, want the node and its neighbours", degree, done, err)
 		}
@@ -503,7 +502,7 @@ func TestRescoreBesideRemoval(t *testing.T) {
 	tx := s.Begin()
 	defer tx.Close()
 	must.Do(t, s.Update(func(tx *kv.Tx) error { return tx.RemoveNode(removed) }))
-	count, err := must.Get(lastFit(tx))(t).rescoreAround(t.Context(), s, tx, RescoreOptions{})
+	count, err := must.Get(lastFit(tx))(t).rescoreAround(t.Context(), s, tx, 1, false)
 	if err != nil || count < 2 || removed == changed {
 		t.Fatalf("got %d nodes, %v, want several scored around a change", count, err)
 	}

@@ -32,9 +32,9 @@ type Run struct {
 
 	Nodes, Edges int64
 	Scored       int64 // labelled nodes
-	// of them, the suspects at Threshold when the run was written, or when Rescore last counted them
+	// of them, the suspects at Threshold when the run was written, or in the last pass of Rescore
 	Suspects         int64
-	Uncounted        bool   // the counts of scores are older than the last Rescore, which had KeepRate; see Recount
+	Uncounted        bool   // the counts of scores are older than the last Rescore; see Recount
 	FittingNodes     int64  // of the fitting set
 	PredictionSource string // SourceImported or SourceBuiltIn
 	PredictionUse    string // what was done with imported predictions, and why, "": they were taken as they are

@@ -62,7 +62,7 @@ func (c *rescoresCommand) measure(ctx context.Context, s *kv.Store) (*rescoresRe
 	rescore := func(isFull bool) (*cleaner.Rescoring, float64, error) {
 		began := time.Now()
 		done, err := cleaner.Rescore(ctx, s,
-			cleaner.RescoreOptions{Full: isFull, KeepRate: true, MemoryBudget: int64(c.Memory)})
+			cleaner.RescoreOptions{Full: isFull, MemoryBudget: int64(c.Memory)})
 		return done, time.Since(began).Seconds(), err
 	}
 	if _, _, err := rescore(false); err != nil { // what was changed before

@@ -66,7 +66,7 @@ func (c *scoresCommand) Run(ctx context.Context, out io.Writer) (err error) {
 	}
 	if !store.ReadOnly() {
 		_, err := cleaner.Rescore(ctx, store,
-			cleaner.RescoreOptions{Full: true, KeepRate: true, MemoryBudget: int64(c.Memory)})
+			cleaner.RescoreOptions{Full: true, MemoryBudget: int64(c.Memory)})
 		if err != nil {
 			return err
 		}

@@ -119,6 +119,9 @@ func (q *query) rescore(ctx context.Context, s *Statement) (*Result, error) {
 	if err != nil {
 		return nil, wording.AdviseRescore(err)
 	}
+	if err := q.store.View(func(tx *kv.Tx) error { return done.Run.Recount(ctx, tx) }); err != nil {
+		return nil, err
+	}
 	q.note(wording.Rescored(done)...)
 	return recordOf(append([]field{
 		{"changed", kv.KindInt, kv.ValueOf(done.Changed)},
