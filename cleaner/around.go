@@ -111,7 +111,13 @@ func ChangesSince(ctx context.Context, tx *kv.Tx, run *Run) (o Outdated, err err
 	if run.Model == nil { // it trusted no decision
 		return o, nil
 	}
-	reversals, err := decide.Reversals(ctx, tx, run.Decisions)
+	changes, err := decide.ChangesAfter(ctx, tx, run.Decisions)
+	reversals := 0
+	for _, c := range changes {
+		if c.Was.IsTrusted() && c.Was != c.Is {
+			reversals++
+		}
+	}
 	if err == nil && reversals > 0 {
 		o.Misfits = append(o.Misfits, fmt.Sprintf("decisions that run %d trusted no longer hold: %d", run.ID, reversals))
 	}
@@ -130,7 +136,7 @@ func changeTexts(ctx context.Context, tx *kv.Tx, run *Run, predictionWrites int6
 		return nil, err
 	}
 	touched := touchedSince(changes)
-	decided, err := decide.NodesAfter(ctx, tx, run.seen())
+	decided, err := decide.ChangesAfter(ctx, tx, run.seen())
 	if err != nil {
 		return nil, err
 	}

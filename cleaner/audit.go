@@ -192,7 +192,7 @@ func newAuditRecord(ctx context.Context, tx *kv.Tx, seed uint64) (r *auditRecord
 	if r.Seq, err = decide.Newest(tx); err != nil {
 		return nil, err
 	}
-	right, wrong, err := decide.CountJudgements(ctx, tx, kv.NodeID(r.Nodes))
+	right, wrong, err := countJudgements(ctx, tx, kv.NodeID(r.Nodes))
 	if err != nil {
 		return nil, err
 	}
@@ -230,6 +230,22 @@ func newAuditRecord(ctx context.Context, tx *kv.Tx, seed uint64) (r *auditRecord
 	return r, nil
 }
 
+// countJudgements counts the nodes, of the first so many, whose labels from before all decisions people have found
+// right or wrong.
+func countJudgements(ctx context.Context, tx *kv.Tx, nodes kv.NodeID) (right, wrong int64, err error) {
+	changes, err := decide.ChangesAfter(ctx, tx, 0)
+	for v, c := range changes {
+		switch {
+		case v >= nodes || c.Was.Label == "" || c.Is.Label == "" || !c.Is.IsTrusted():
+		case c.Is.Label == c.Was.Label:
+			right++
+		default:
+			wrong++
+		}
+	}
+	return right, wrong, err
+}
+
 // ReadAudit tells where the audit of a store stands; kv.ErrNotFound before the first draw. Draws whose node was
 // removed, or whose label something other than a decision has changed, are left out.
 func ReadAudit(ctx context.Context, tx *kv.Tx) (*Audit, error) {
@@ -243,7 +259,7 @@ func ReadAudit(ctx context.Context, tx *kv.Tx) (*Audit, error) {
 	}
 	a, sample := of.Audit, of.sample
 	a.Labels = sample.Labels() + r.Known
-	right, found, err := decide.CountJudgements(ctx, tx, a.nodes)
+	right, found, err := countJudgements(ctx, tx, a.nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -292,10 +308,10 @@ func ReadLook(ctx context.Context, tx *kv.Tx) (look int, behind bool, err error)
 // An answeredAudit is an audit without the results of its answers, and these.
 type answeredAudit struct {
 	*Audit
-	sample   *audit.Sample  // without the draws that left
-	answers  []audit.Answer // to Draws
-	labels   []int          // of Draws, numbers in auditRecord.Classes
-	estimate audit.Estimate // of the look, if there is one
+	sample   *audit.Sample      // without the draws that left
+	answers  []decide.Judgement // of Draws
+	labels   []int              // of Draws, numbers in auditRecord.Classes
+	estimate audit.Estimate     // of the look, if there is one
 }
 
 // answered reads what people say of the draws that are asked for, and how far they are looked at.
@@ -332,7 +348,7 @@ func (r *auditRecord) answered(ctx context.Context, tx *kv.Tx) (*answeredAudit, 
 		}
 		a.Draws = append(a.Draws, *asked)
 		a.sample.Draws = append(a.sample.Draws, d)
-		a.answers = append(a.answers, answerOf[asked.Judgement])
+		a.answers = append(a.answers, asked.Judgement)
 		a.labels = append(a.labels, int(r.Labels[i]))
 	}
 	a.Look = a.sample.Look(a.answers)
@@ -372,8 +388,4 @@ func (r *auditRecord) judge(
 		return nil, err
 	}
 	return d, nil
-}
-
-var answerOf = [...]audit.Answer{
-	decide.Unjudged: audit.Open, decide.Right: audit.Right, decide.Wrong: audit.Wrong, decide.Unsettled: audit.Unsure,
 }

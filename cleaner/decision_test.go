@@ -22,9 +22,6 @@ import (
 
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
-// at is the Now of one moment.
-func at(t time.Time) func() time.Time { return func() time.Time { return t } }
-
 // cleaned is a store that was cleaned, of n nodes.
 func cleaned(t *testing.T, seed uint64, n int) *kv.Store {
 	t.Helper()
@@ -64,20 +61,15 @@ func mustUndo(t *testing.T, s *kv.Store, steps int) {
 	}
 }
 
-type nodeState struct {
-	label    string
-	decision decide.Kind
-}
-
 // states are labels and decisions of all nodes.
-func states(t *testing.T, s *kv.Store) map[kv.NodeID]nodeState {
+func states(t *testing.T, s *kv.Store) map[kv.NodeID]decide.State {
 	t.Helper()
-	all := map[kv.NodeID]nodeState{}
+	all := map[kv.NodeID]decide.State{}
 	view(t, s, func(tx *kv.Tx) error {
 		nodes := must.Get(decide.NewReader(tx))(t)
 		for v := range kv.NodeID(tx.NumNodes()) {
 			of := must.Get(nodes.View(v))(t)
-			all[v] = nodeState{of.Label, of.Decision}
+			all[v] = decide.State{Label: of.Label, Decision: of.Decision}
 		}
 		return nil
 	})
@@ -129,7 +121,7 @@ func TestDecisionsSurviveCleanAndImport(t *testing.T) {
 	mustClean(t, s, Options{Method: paper.Published, Imported: AsGiven})
 	v := labelledNode(t, s, 0)
 	w := labelledNode(t, s, v+1)
-	mustDecide(t, s, decide.Options{Now: at(noon)}, decide.Request{Node: v, Kind: decide.Accept},
+	mustDecide(t, s, decide.Options{Time: noon}, decide.Request{Node: v, Kind: decide.Accept},
 		decide.Request{Node: w, Kind: decide.Reject})
 	want, entries := states(t, s), historyOf(t, s, kv.NoNode)
 	second := mustClean(t, s, Options{Method: paper.Published, Seed: 7, Imported: AsGiven})
@@ -180,21 +172,21 @@ func TestUndoAfterClean(t *testing.T) {
 		return e
 	}
 	relabel := decide.Request{Node: v, Kind: decide.Relabel, To: other}
-	mustDecide(t, s, decide.Options{Now: at(noon)}, relabel, decide.Request{Node: w, Kind: decide.Reject})
+	mustDecide(t, s, decide.Options{Time: noon}, relabel, decide.Request{Node: w, Kind: decide.Reject})
 	if e := explained(); e.ScoredAs != before || e.Label != other ||
 		slices.ContainsFunc(e.Counterfactual, func(c ClassShare) bool { return c.Class == before }) {
 		t.Errorf("relabelled: got given %q, scored as %q, counterfactuals %v, want %q, %q, none of it",
 			e.Label, e.ScoredAs, e.Counterfactual, other, before)
 	}
-	if back, err := Undo(context.Background(), s, decide.Options{}); err != nil || back.Len() != 2 {
+	if back, err := Undo(context.Background(), s, decide.Options{}); err != nil || len(back) != 2 {
 		t.Errorf("undo before another run: got %+v, %v, want two entries", back, err)
 	}
 	if e := explained(); math.IsNaN(e.Score) || e.ScoredAs != before {
 		t.Errorf("undone: got score %v of %q, want that of %q", e.Score, e.ScoredAs, before)
 	}
-	mustDecide(t, s, decide.Options{Now: at(noon)}, relabel, decide.Request{Node: w, Kind: decide.Reject})
+	mustDecide(t, s, decide.Options{Time: noon}, relabel, decide.Request{Node: w, Kind: decide.Reject})
 	mustClean(t, s, Options{Method: paper.Published, Imported: AsGiven})
-	if back, err := Undo(context.Background(), s, decide.Options{}); err != nil || back.Len() != 2 {
+	if back, err := Undo(context.Background(), s, decide.Options{}); err != nil || len(back) != 2 {
 		t.Errorf("undo after another run: got %+v, %v, want two entries", back, err)
 	}
 	if e := explained(); !math.IsNaN(e.Score) || e.ScoredAs != "" || e.Label != before {
@@ -219,16 +211,16 @@ func TestDecideDuringClean(t *testing.T) {
 			decided = true
 		}
 	}})
-	if got := (nodeState{label: "", decision: decide.Unlabel}); !decided || states(t, s)[v] != got {
+	if got := (decide.State{Decision: decide.Unlabel}); !decided || states(t, s)[v] != got {
 		t.Errorf("got %+v, want %+v", states(t, s)[v], got)
 	}
 	if run.Decisions != 0 {
 		t.Errorf("a run that began before the decision: got %d entries seen, want 0", run.Decisions)
 	}
 	view(t, s, func(tx *kv.Tx) error {
-		labels, err := decide.LabelsAfter(context.Background(), tx, run.Decisions)
-		if labels[v] != before.label || len(labels) != 1 {
-			t.Errorf("labels of the run: got %v, want only node number %d as %+v", labels, v, before)
+		changes, err := decide.ChangesAfter(context.Background(), tx, run.Decisions)
+		if changes[v].Was.Label != before.Label || len(changes) != 1 {
+			t.Errorf("changes since the run: got %v, want only node number %d, which was %+v", changes, v, before)
 		}
 		return err
 	})

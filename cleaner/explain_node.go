@@ -118,7 +118,7 @@ func (e *Explanation) readHistory(ctx context.Context, tx *kv.Tx) (err error) {
 		}
 		e.History = append(e.History, d)
 	}
-	e.Words, e.Disputed, err = decide.Words(ctx, tx, e.Node)
+	e.Words, e.Disputed = decide.Words(e.History)
 	e.View.Disputed = e.Disputed
 	return err
 }

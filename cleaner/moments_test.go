@@ -123,7 +123,7 @@ func TestMoments(t *testing.T) {
 				return nil, nil
 			}),
 			moments.Write("undo", decided,
-				func(ctx context.Context) (decide.Entries, error) { return Undo(ctx, s, decide.Options{}) }),
+				func(ctx context.Context) ([]decide.Decision, error) { return Undo(ctx, s, decide.Options{}) }),
 		)
 		must.Do(t, s.Update(func(tx *kv.Tx) error {
 			v, err := tx.AddNode(kv.Node{ID: "added", Label: "beta"})

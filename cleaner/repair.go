@@ -20,9 +20,9 @@ func Check(ctx context.Context, tx *kv.Tx, report func(kv.Problem)) error {
 }
 
 func checkRuns(ctx context.Context, tx *kv.Tx, report func(kv.Problem)) error {
-	d, err := findRunDamage(ctx, tx)
-	for _, c := range d.corrections() {
-		report(kv.Problem{Where: c.Where, What: c.What})
+	mends, _, err := findRunDamage(ctx, tx)
+	for _, m := range mends {
+		report(kv.Problem{Where: m.Where, What: m.What})
 	}
 	if err != nil && ctx.Err() == nil {
 		report(kv.Problem{Where: "runs", What: err.Error()})
@@ -30,62 +30,26 @@ func checkRuns(ctx context.Context, tx *kv.Tx, report func(kv.Problem)) error {
 	return ctx.Err()
 }
 
-// A runDamage is what is wrong with the runs of a store.
-type runDamage struct {
-	broken     []brokenRun
-	classifier error // why the kept classifier cannot be read; nil if it can, or none is kept
-	last       int64 // the last run that is whole
-	scored     int64 // nodes that a run has scored
-	others     int64 // of them, those with the scores of another run, such as example
-	example    kv.NodeID
+// A mend is what Repair does about a damage.
+type mend struct {
+	kv.Correction
+	do func(*kv.Tx) error
 }
 
-// A brokenRun cannot be read, or is the last run and has no fit that can be.
-type brokenRun struct {
-	key string
-	why error
-}
-
-// corrections are what Repair does about it.
-func (d *runDamage) corrections() (all []kv.Correction) {
-	for _, run := range d.broken {
-		all = append(all, kv.Correction{
-			Where: "runs", What: fmt.Sprintf("run %q: %v", run.key, run.why),
-			Done: "removed", Lost: kv.Losses{{Kind: "run", Count: 1}},
-		})
-	}
-	if d.classifier != nil {
-		all = append(all, kv.Correction{
-			Where: "predictions", What: d.classifier.Error(),
-			Done: "removed; nodes that are added have no predictions until one is trained again",
-			Lost: kv.Losses{{Kind: "classifier", Count: 1}},
-		})
-	}
-	if d.others > 0 {
-		what := "%d nodes, such as node number %d, have the scores of another run than the last, %d"
-		all = append(all, kv.Correction{
-			Where: "runs", What: fmt.Sprintf(what, d.others, d.example, d.last),
-			Done: "all scores, suggestions and confidences are removed",
-			Lost: kv.Losses{{Kind: "score", Count: d.scored, AtMost: true}},
-		})
-	}
-	return all
-}
-
-// findRunDamage reads all runs, and of every node the run that has scored it. After an error it has what was found so
-// far.
-func findRunDamage(ctx context.Context, tx *kv.Tx) (d *runDamage, err error) {
-	d = &runDamage{}
+// findRunDamage reads all runs, and of every node the run that has scored it. It reports whether scores are of another
+// run than the last that is whole, so that all of them have to go. After an error it has what was found so far.
+func findRunDamage(ctx context.Context, tx *kv.Tx) (mends []mend, areOfOthers bool, err error) {
 	var keys []string
 	for key, err := range tx.Documents(runsSpace).Keys() {
 		if err != nil {
-			return d, err
+			return nil, false, err
 		}
 		keys = append(keys, key)
 	}
+	last := int64(0) // that is whole
 	for i, key := range keys {
 		if i%lookEvery == 0 && ctx.Err() != nil {
-			return d, ctx.Err()
+			return mends, false, ctx.Err()
 		}
 		run, why := readRun(tx, key)
 		if why == nil && i == len(keys)-1 {
@@ -94,34 +58,50 @@ func findRunDamage(ctx context.Context, tx *kv.Tx) (d *runDamage, err error) {
 		if why == nil && runKey(run.ID) != key {
 			why = fmt.Errorf("it is run %d", run.ID)
 		}
-		if why != nil {
-			d.broken = append(d.broken, brokenRun{key, why})
-		} else {
-			d.last = run.ID
+		if why == nil {
+			last = run.ID
+			continue
 		}
+		mends = append(mends, mend{kv.Correction{
+			Where: "runs", What: fmt.Sprintf("run %q: %v", key, why), Done: "removed", Lost: kv.Losses{{Kind: "run", Count: 1}},
+		}, func(tx *kv.Tx) error { return tx.Documents(runsSpace).Delete(key) }})
 	}
-	if err := checkClassifier(tx); !errors.Is(err, kv.ErrNotFound) {
-		d.classifier = err
+	if why := checkClassifier(tx); why != nil && !errors.Is(why, kv.ErrNotFound) {
+		mends = append(mends, mend{kv.Correction{
+			Where: "predictions", What: why.Error(),
+			Done: "removed; nodes that are added have no predictions until one is trained again",
+			Lost: kv.Losses{{Kind: "classifier", Count: 1}},
+		}, func(tx *kv.Tx) error { return tx.Documents(predictionsSpace).Delete(classifierKey) }})
 	}
 	runs, err := tx.Reader(RunColumn)
 	if errors.Is(err, kv.ErrNoColumn) {
-		return d, nil
+		return mends, false, nil
 	}
+	var scored, others int64 // nodes that a run has scored, and those of them that another has
+	var example kv.NodeID    // of others
 	for v := kv.NodeID(0); err == nil && int(v) < tx.NumNodes(); v++ {
 		if v%lookEvery == 0 && ctx.Err() != nil {
-			return d, ctx.Err()
+			return mends, false, ctx.Err()
 		}
 		var run kv.Value
 		if run, err = runs.At(v); err != nil {
 			err = fmt.Errorf("node number %d: %w", v, err)
 		} else if !run.IsNull() {
-			if d.scored++; run.Int() != d.last {
-				d.others++
-				d.example = v
+			if scored++; run.Int() != last {
+				others++
+				example = v
 			}
 		}
 	}
-	return d, err
+	if others > 0 {
+		what := "%d nodes, such as node number %d, have the scores of another run than the last, %d"
+		mends = append(mends, mend{kv.Correction{
+			Where: "runs", What: fmt.Sprintf(what, others, example, last),
+			Done: "all scores, suggestions and confidences are removed",
+			Lost: kv.Losses{{Kind: "score", Count: scored, AtMost: true}},
+		}, forgetModel})
+	}
+	return mends, others > 0, err
 }
 
 // Repair makes history, labels and decisions agree again, as decide.Repair does, and runs and scores too. It calls
@@ -132,55 +112,44 @@ func Repair(ctx context.Context, s *kv.Store, report func(kv.Correction)) error 
 	if err := decide.Repair(ctx, s, report); err != nil {
 		return err
 	}
-	b, err := s.Bulk(ctx)
-	if err != nil {
-		return err
-	}
-	defer b.Abort()
-	d, err := findRunDamage(ctx, b.Tx())
+	mends, err := repairRuns(ctx, s)
 	if err != nil {
 		return fmt.Errorf("runs: %w", err)
 	}
-	done := d.corrections()
-	if len(done) == 0 {
-		return nil
-	}
-	if err := d.repair(ctx, b); err != nil {
-		return fmt.Errorf("runs: %w", err)
-	}
-	for _, c := range done {
-		report(c)
+	for _, m := range mends {
+		report(m.Correction)
 	}
 	return nil
 }
 
-// repair takes out what is wrong, and what was fitted with it.
-func (d *runDamage) repair(ctx context.Context, b *kv.Bulk) (err error) {
-	scores := &runWriter{} // writes nothing
-	if d.others > 0 {
-		if scores, err = newRunWriter(b, nil); err != nil {
-			return err
+// repairRuns takes out what is wrong, and what was fitted with it.
+func repairRuns(ctx context.Context, s *kv.Store) (mends []mend, err error) {
+	b, err := s.Bulk(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Abort()
+	mends, areOfOthers, err := findRunDamage(ctx, b.Tx())
+	if err != nil || len(mends) == 0 {
+		return nil, err
+	}
+	none := &runWriter{} // writes no scores over those that are there
+	if areOfOthers {
+		if none, err = newRunWriter(b, nil); err != nil {
+			return nil, err
 		}
-		defer func() { err = errors.Join(err, scores.close()) }()
-		if err := scores.finish(); err != nil {
-			return err
+		defer func() { err = errors.Join(err, none.close()) }()
+		if err := none.finish(); err != nil {
+			return nil, err
 		}
 	}
-	return b.Commit(func(tx *kv.Tx) error {
-		for _, run := range d.broken {
-			if err := tx.Documents(runsSpace).Delete(run.key); err != nil {
+	return mends, b.Commit(func(tx *kv.Tx) error {
+		for _, m := range mends {
+			if err := m.do(tx); err != nil {
 				return err
 			}
 		}
-		if d.classifier != nil {
-			if err := tx.Documents(predictionsSpace).Delete(classifierKey); err != nil {
-				return err
-			}
-		}
-		if d.others == 0 {
-			return nil
-		}
-		return errors.Join(scores.mark(ctx, tx), forgetModel(tx))
+		return none.mark(ctx, tx)
 	})
 }
 
@@ -202,7 +171,7 @@ func dropMixture(tx *kv.Tx) error {
 }
 
 // Undo is decide.Undo in a store whose scores are those of the last run.
-func Undo(ctx context.Context, s *kv.Store, opt decide.Options) (decide.Entries, error) {
+func Undo(ctx context.Context, s *kv.Store, opt decide.Options) ([]decide.Decision, error) {
 	return decide.Undo(ctx, s, opt, seenByLastRun)
 }
 

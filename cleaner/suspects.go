@@ -1,7 +1,6 @@
 package cleaner
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -179,7 +178,8 @@ func CountRemaining(ctx context.Context, tx *kv.Tx) (r Remaining, err error) {
 }
 
 // ClassMislabelRates estimates the share r_k of wrong labels among those of each class k, in the order of Classes; NaN
-// for a class without nodes. Their mean, weighted by the sizes of the classes, is MislabelRate p:
+// for a class without nodes. Their mean, weighted by the sizes of the classes, is MislabelRate p, unless one of them is
+// 1:
 //
 //	Σ_k n_k r_k / Σ_k n_k = p
 //
@@ -207,36 +207,20 @@ func (r *Run) ClassMislabelRates() []float64 {
 // leastMean replaces a smaller mean of scores in ratesOfMean, so that there is a factor for every rate.
 const leastMean = 1e-12
 
-// ratesOfMean are min(1, λ means_k), NaN if counts_k is zero, with the λ for which their mean by counts is rate, in
-// [0,1]. Classes reach 1 in descending order of their means, so that λ is found by going through them once.
+// ratesOfMean are min(1, λ means_k), NaN if counts_k is zero, with the λ for which the mean of λ means by counts is
+// rate.
 func ratesOfMean(means, counts []float64, rate float64) []float64 {
 	rates := make([]float64, len(means))
-	var order []int // of the classes with nodes, by descending mean
-	var wrong float64
+	var mass, wrong float64
 	for k, n := range counts {
-		rates[k] = math.NaN()
+		rates[k] = max(means[k], leastMean) // NaN of none
 		if n > 0 {
-			order = append(order, k)
-			rates[k] = max(means[k], leastMean)
+			mass += float64(rates[k] * n)
 			wrong += float64(rate * n)
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rates[b], rates[a]) })
-	masses := make([]float64, len(order)) // Σ counts·means from a class on
-	var mass float64
-	for i, k := range slices.Backward(order) {
-		mass += float64(counts[k] * rates[k])
-		masses[i] = mass
-	}
-	for i, k := range order {
-		if rates[k]*wrong < masses[i] { // nor does a class after it reach 1
-			for _, k := range order[i:] {
-				rates[k] *= wrong / masses[i]
-			}
-			break
-		}
-		rates[k] = 1
-		wrong = max(0, wrong-counts[k])
+	for k := range rates {
+		rates[k] = min(1, rates[k]*(wrong/mass))
 	}
 	return rates
 }

@@ -225,18 +225,18 @@ func (c *exportCommand) result(ctx context.Context, tx *kv.Tx, run *cleaner.Run)
 
 // labelsAfter are the labels after some of the decisions, of the nodes that have another now, by id.
 func labelsAfter(ctx context.Context, tx *kv.Tx, decisions int64) (map[string]kv.Value, error) {
-	labels, err := decide.LabelsAfter(ctx, tx, decisions)
+	changes, err := decide.ChangesAfter(ctx, tx, decisions)
 	if err != nil {
 		return nil, err
 	}
-	byID := make(map[string]kv.Value, len(labels))
-	for v, label := range labels {
+	byID := make(map[string]kv.Value, len(changes))
+	for v, c := range changes {
 		id, err := tx.ID(v)
 		if err != nil {
 			return nil, err
 		}
-		if byID[id] = (kv.Value{}); label != "" {
-			byID[id] = kv.ValueOf(label)
+		if byID[id] = (kv.Value{}); c.Was.Label != "" {
+			byID[id] = kv.ValueOf(c.Was.Label)
 		}
 	}
 	return byID, nil

@@ -2,73 +2,62 @@ package decide
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
-	"iter"
+	"fmt"
 
 	"github.com/graphcleaner/graphcleaner/index"
-	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// writeInBulk is WriteSteps for more than a transaction holds. The drafts are sorted by their nodes, so that the
-// columns are read and written in order; the entries that they become are sorted into the history. Memory holds what
-// the sorters do.
-func writeInBulk(ctx context.Context, s *kv.Store, name func(w *StepWriter) error) (entries Entries, err error) {
+// draftBytes is the memory of a draft and of the decision that it becomes, with their texts, about.
+const draftBytes = 700
+
+// writeInBulk is WriteSteps for more than a transaction holds. It writes the columns anew, and sorts the entries into
+// the history. Memory holds the drafts, up to half the budget of the store.
+func writeInBulk(ctx context.Context, s *kv.Store, name func(w *StepWriter) error) (w *StepWriter, err error) {
 	b, err := s.Bulk(ctx)
 	if err != nil {
-		return entries, err
+		return nil, err
 	}
 	defer b.Abort()
-	drafts, history, columns := b.Sorter(), b.Sorter(), changedColumns(b)
+	history := b.Sorter()
+	var indexes []*index.Builder
 	defer func() {
-		err = errors.Join(err, drafts.Close(), history.Close())
-		for _, c := range columns {
-			err = errors.Join(err, c.close())
+		err = errors.Join(err, history.Close())
+		for _, built := range indexes {
+			err = errors.Join(err, built.Close())
 		}
 	}()
+	most := int(8 * history.Limit() / draftBytes)
+	if w, err = newStepWriter(ctx, b.Tx(), most); err != nil {
+		return nil, err
+	}
+	if err := name(w); errors.Is(err, kv.ErrTxTooBig) {
+		return nil, fmt.Errorf("the memory budget is for %d decisions at once: decide on fewer: %w", most, ErrOptions)
+	} else if err != nil {
+		return nil, err
+	}
+	if err := w.complete(); err != nil {
+		return nil, err
+	}
 	var body []byte
-	w, err := newStepWriter(ctx, b.Tx(), func(d draft) error {
-		body = d.appendDraft(body[:0])
-		return drafts.Add(nodeKey(d.Node, d.Seq), body)
-	})
-	if err != nil {
-		return entries, err
-	}
-	if err := name(w); err != nil {
-		return entries, err
-	}
-	var last *draft // about the node that comes next in the columns
-	setLast := func() error {
-		if last == nil || last.isRemoved {
-			return nil
-		}
-		for _, c := range columns {
-			if err := c.set(ctx, last); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	entries, err = w.complete(ctx, readDrafts(ctx, drafts), func(d *draft) error {
-		if last != nil && last.Node == d.Node {
-			d.unscored = d.unscored || last.unscored
-		} else if err := setLast(); err != nil {
-			return err
-		}
-		last = d
+	var last []*draft // about each node that is there
+	for i, d := range w.drafts {
 		body = d.append(body[:0])
-		return errors.Join(history.Add(entryKey(d.Seq), body), history.Add(nodeKey(d.Node, d.Seq), nil))
-	})
-	if err == nil {
-		err = setLast()
+		if err := errors.Join(history.Add(entryKey(d.Seq), body), history.Add(nodeKey(d.Node, d.Seq), nil)); err != nil {
+			return nil, err
+		}
+		if isLast := i+1 == len(w.drafts) || w.drafts[i+1].Node != d.Node; isLast && !d.isRemoved {
+			last = append(last, d)
+		}
 	}
-	if err != nil {
-		return entries, err
-	}
-	for _, c := range columns {
-		if err := c.finish(ctx); err != nil {
-			return entries, err
+	for _, column := range entryColumns {
+		built, err := rewriteColumn(ctx, b, column, last)
+		if built != nil {
+			indexes = append(indexes, built)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	copied := 0
@@ -80,24 +69,24 @@ func writeInBulk(ctx context.Context, s *kv.Store, name func(w *StepWriter) erro
 			err = history.Add(e.Key, e.Value)
 		}
 		if err != nil {
-			return entries, err
+			return nil, err
 		}
 	}
 	put, err := b.Space(historySpace)
 	if err != nil {
-		return entries, err
+		return nil, err
 	}
 	for record, err := range history.Records(ctx) {
 		if err == nil {
 			err = put(record.Key, record.Value)
 		}
 		if err != nil {
-			return entries, err
+			return nil, err
 		}
 	}
-	return entries, b.Commit(func(tx *kv.Tx) error {
-		for _, c := range columns {
-			if err := c.mark(tx); err != nil {
+	return w, b.Commit(func(tx *kv.Tx) error {
+		for _, built := range indexes {
+			if err := built.Mark(tx); err != nil {
 				return err
 			}
 		}
@@ -105,147 +94,59 @@ func writeInBulk(ctx context.Context, s *kv.Store, name func(w *StepWriter) erro
 	})
 }
 
-// A changedColumn is a column in a kv.Bulk. It is written anew, with its index, from the first value on that changes.
-type changedColumn struct {
-	entryColumn
-	bulk *kv.Bulk
-
-	before func(kv.NodeID) (kv.Value, error) // nil before the first entry
-	out    *kv.ColumnWriter                  // nil before the first change
-	index  *index.Builder                    // nil if there is none
-	next   kv.NodeID                         // to be written
-}
-
-// changedColumns are the columns that entries change.
-func changedColumns(b *kv.Bulk) (columns []*changedColumn) {
-	for _, of := range entryColumns {
-		columns = append(columns, &changedColumn{entryColumn: of, bulk: b})
-	}
-	return columns
-}
-
-// set sets the value of a node after those that were set before.
-func (c *changedColumn) set(ctx context.Context, d *draft) (err error) {
-	if c.before == nil {
-		if c.before, err = readColumn(c.bulk.Tx(), c.name); err != nil {
-			return err
-		}
-	}
-	before, err := c.before(d.Node)
+// rewriteColumn writes a column anew, with its index, if the last drafts about nodes, which ascend, change it. The
+// caller closes the index; nil: there is none.
+func rewriteColumn(ctx context.Context, b *kv.Bulk, c entryColumn, last []*draft) (built *index.Builder, err error) {
+	before, err := readColumn(b.Tx(), c.name)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	value := before
-	if c.name != ScoreColumn || d.unscored {
-		value = c.value(d)
-	}
-	if c.holds(before, value) {
-		return nil
-	}
-	if c.out == nil {
-		if c.out, err = c.bulk.Column(c.name, c.kind); err != nil {
-			return err
-		}
-		if old, _ := c.bulk.Tx().Column(c.name); old.Indexed {
-			if c.index, err = index.NewBuilder(c.bulk, c.name); err != nil {
-				return err
-			}
-		}
-	}
-	if err := c.copyUpTo(ctx, d.Node); err != nil {
-		return err
-	}
-	return c.put(value)
-}
-
-// copyUpTo writes the nodes before one as they were.
-func (c *changedColumn) copyUpTo(ctx context.Context, end kv.NodeID) error {
-	for c.next < end {
-		value, err := c.before(c.next)
-		if err == nil && c.next%lookEvery == 0 {
+	isSame := true
+	for i := 0; i < len(last) && isSame; i++ {
+		value, err := before(last[i].Node)
+		if err == nil && i%lookEvery == 0 {
 			err = ctx.Err()
 		}
+		if err != nil {
+			return nil, err
+		}
+		isSame = c.holds(value, last[i])
+	}
+	if isSame {
+		return nil, nil
+	}
+	out, err := b.Column(c.name, c.kind)
+	if err != nil {
+		return nil, err
+	}
+	if old, _ := b.Tx().Column(c.name); old.Indexed {
+		if built, err = index.NewBuilder(b, c.name); err != nil {
+			return nil, err
+		}
+	}
+	for v := range kv.NodeID(b.Tx().NumNodes()) {
+		value, err := before(v)
+		if err == nil && v%lookEvery == 0 {
+			err = ctx.Err()
+		}
+		if len(last) > 0 && last[0].Node == v {
+			if !c.holds(value, last[0]) {
+				value = c.value(last[0])
+			}
+			last = last[1:]
+		}
 		if err == nil {
-			err = c.put(value)
+			err = out.Put(v, value)
+		}
+		if err == nil && built != nil {
+			err = built.Add(v, value)
 		}
 		if err != nil {
-			return err
+			return built, err
 		}
 	}
-	return nil
-}
-
-func (c *changedColumn) put(value kv.Value) error {
-	v := c.next
-	c.next++
-	if c.index != nil {
-		if err := c.index.Add(v, value); err != nil {
-			return err
-		}
+	if built != nil {
+		err = built.Finish()
 	}
-	return c.out.Put(v, value)
-}
-
-// finish writes the nodes after the last one that was set.
-func (c *changedColumn) finish(ctx context.Context) error {
-	if c.out == nil {
-		return nil
-	}
-	err := c.copyUpTo(ctx, kv.NodeID(c.bulk.Tx().NumNodes()))
-	if err == nil && c.index != nil {
-		err = c.index.Finish()
-	}
-	return err
-}
-
-// mark has the catalogue name the index.
-func (c *changedColumn) mark(tx *kv.Tx) error {
-	if c.index == nil {
-		return nil
-	}
-	return c.index.Mark(tx)
-}
-
-func (c *changedColumn) close() error {
-	if c.index == nil {
-		return nil
-	}
-	return c.index.Close()
-}
-
-// Flags of a draft on its way through a sorter.
-const (
-	flagShown = 1 << iota
-	flagUnscored
-)
-
-// appendDraft adds the draft to b: flags, the suggestion, and the record.
-func (d *draft) appendDraft(b []byte) []byte {
-	flags := int64(0)
-	if d.isShown {
-		flags |= flagShown
-	}
-	if d.unscored {
-		flags |= flagUnscored
-	}
-	return d.append(appendText(binary.AppendVarint(b, flags), d.suggestion))
-}
-
-// readDrafts yields the drafts of a sorter, by node.
-func readDrafts(ctx context.Context, sorter *spill.Sorter) iter.Seq2[*draft, error] {
-	return func(yield func(*draft, error) bool) {
-		for record, err := range sorter.Records(ctx) {
-			var d draft
-			if err == nil {
-				_, seq, _ := parseNodeKey(record.Key)
-				r := recordReader{b: record.Value}
-				flags := r.number()
-				d.isShown, d.unscored, d.suggestion = flags&flagShown != 0, flags&flagUnscored != 0, string(r.take(r.number()))
-				d.historyRecord, err = parseDecision(seq, r.b)
-			}
-			if !yield(&d, err) || err != nil {
-				return
-			}
-		}
-	}
+	return built, err
 }

@@ -4,169 +4,308 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// Check compares the history with itself and with the columns, and calls report for each entry that is missing, damaged
-// or out of order, and for each node whose label or decision is not what the last entry about it says. If
-// kv.Tx.SetLabel changed the label of a decided node, Check reports this too, because it looks like a lost decision.
-// Use Write to change such a label. If all decisions about a node were taken back, its label may be any. Entries about
-// a removed node stay, and are compared with each other only. Check returns an error only if it cannot continue, such
-// as ctx.Err().
+// Check compares the history with itself and with the columns, and calls report for each entry that is missing or
+// damaged, and for each node whose label or decision is not what the last entry about it says. If kv.Tx.SetLabel
+// changed the label of a decided node, Check reports this too, because it looks like a lost decision. Use Write to
+// change such a label. If all decisions about a node were taken back, its label may be any. Entries about a removed
+// node stay, and are compared with each other only. Check returns an error only if it cannot continue, such as
+// ctx.Err().
 func Check(ctx context.Context, tx *kv.Tx, report func(kv.Problem)) error {
-	c := historyChecker{tx: tx, report: report}
-	if err := c.entries(ctx); err != nil {
-		return err
+	problem := func(format string, args ...any) {
+		report(kv.Problem{Where: "history", What: fmt.Sprintf(format, args...)})
 	}
-	return c.nodes(ctx)
-}
-
-// A historyChecker holds the data that the parts of one Check share.
-type historyChecker struct {
-	tx     *kv.Tx
-	report func(kv.Problem)
-	count  int64 // of entries that could be read
-}
-
-func (c *historyChecker) problem(format string, args ...any) {
-	c.report(kv.Problem{Where: "history", What: fmt.Sprintf(format, args...)})
-}
-
-// entries checks that entries follow one another, are about nodes that are there, and are found by them.
-func (c *historyChecker) entries(ctx context.Context) error {
-	ids, err := c.tx.Reader("id")
-	if err != nil {
-		return err
-	}
-	var last historyRecord
-	isAfterLost := false // which step may follow is lost too
-	for e, err := range recordsFrom(ctx, c.tx, []byte{entryTag}) {
-		if err != nil {
-			return c.unreadable(ctx, err)
-		}
-		seq, err := parseEntryKey(e.Key)
-		if err != nil {
-			c.problem("%v", err)
-			continue
-		}
-		if seq != last.Seq+1 {
-			c.problem("entry %d follows entry %d", seq, last.Seq)
-		}
-		d, err := parseDecision(seq, e.Value)
-		if err != nil {
-			if isAfterLost = errors.Is(err, errLost); !isAfterLost {
-				c.problem("%v", err)
+	err := findFlaws(ctx, tx, func(f flaw) error {
+		problem("%s", f.what)
+		return nil
+	})
+	if err == nil {
+		damaged := map[string]bool{} // columns, of whose other blocks nothing is said
+		err = compareNodes(ctx, tx, func(d difference) error {
+			id, err := tx.ID(d.last.Node)
+			if err = errors.Join(d.err, err); err == nil {
+				problem("node %s has the %s %q, and its history says %q", id, d.column.name, d.is, d.column.value(d.last))
+			} else if !damaged[d.column.name] {
+				damaged[d.column.name] = true
+				problem("%s of node number %d: %v", d.column.name, d.last.Node, err)
 			}
-			last.Seq, last.place = seq, last.place+1
-			continue
-		}
-		c.count++
-		if !isAfterLost || d.Step < last.Step {
-			c.follows(d, last)
-		}
-		isAfterLost = false
-		c.about(d, ids)
-		last = d
+			return nil
+		})
 	}
-	return nil
-}
-
-// unreadable reports an error that ended a scan, unless it is that of ctx, which it returns.
-func (c *historyChecker) unreadable(ctx context.Context, err error) error {
-	if ctx.Err() == nil {
-		c.problem("%v", err)
+	if err != nil && ctx.Err() == nil {
+		problem("%v", err)
 	}
 	return ctx.Err()
 }
 
-// follows checks an entry against the one before it.
-func (c *historyChecker) follows(d, last historyRecord) {
-	next := d.Step == last.Step && d.place == last.place+1 || d.Step == last.Step+1 && d.place == 0
-	if !next {
-		c.problem("entry %d is place %d of step %d, after place %d of step %d", d.Seq, d.place, d.Step, last.place, last.Step)
+// Repair makes history, labels and decisions agree again, and calls report for what it did. Entries that kv.Repair has
+// found in no copy are marked as lost: all others keep their numbers, and the lost ones count as if nobody had made
+// them. A node that is lost is added again, without edges. Label and decision of a decided node are those of its last
+// entry.
+//
+// First run kv.Repair, then open the store with index.Open; nobody else may write to it. After an error or a kill, run
+// it again: the result is the same as without the interruption.
+func Repair(ctx context.Context, s *kv.Store, report func(kv.Correction)) error {
+	tell := func(lost kv.Losses, done, what string, args ...any) {
+		report(kv.Correction{Where: "history", What: fmt.Sprintf(what, args...), Done: done, Lost: lost})
 	}
-	if d.EntryTime.Before(last.EntryTime) {
-		c.problem("entry %d was entered at %s, before the entry before it", d.Seq, d.EntryTime.Format(time.RFC3339Nano))
+	count, err := correct(ctx, s, findLostNodes, addLostNode)
+	if count > 0 {
+		tell(nil, "added again, without edges", "%d nodes, of some of which there are entries, are not there", count)
 	}
-}
-
-// about checks that the node of an entry is there and leads to it, and so does what the entry takes back.
-func (c *historyChecker) about(d historyRecord, ids *kv.ColumnReader) {
-	id, err := ids.At(d.Node)
-	switch {
-	case errors.Is(err, kv.ErrNotFound):
-		c.problem("entry %d is about node number %d of %d", d.Seq, d.Node, c.tx.NumNodes())
-		return
-	case err != nil:
-		c.problem("entry %d: %v", d.Seq, err)
-	case id.IsNull(): // it was removed
-	case id.String() != d.ID && !strings.HasPrefix(id.String(), kv.LostPrefix): // else the entry alone knows the id
-		c.problem("entry %d is about node %q, and node number %d is %q", d.Seq, d.ID, d.Node, id)
-	}
-	if _, err := c.tx.Space(historySpace).Get(nodeKey(d.Node, d.Seq)); err != nil {
-		c.problem("entry %d is not found by its node %s: %v", d.Seq, d.ID, err)
-	}
-	if d.Undoes == 0 {
-		return
-	}
-	undone, err := readDecision(c.tx, d.Undoes)
-	switch {
-	case errors.Is(err, errLost):
-	case err != nil:
-		c.problem("entry %d takes back one that cannot be read: %v", d.Seq, err)
-	case undone.Undoes != 0 || undone.Node != d.Node || undone.Kind != d.Kind || undone.From != d.Label ||
-		undone.Before != d.After || undone.WasDisputed != d.Disputed:
-		c.problem("entry %d does not take entry %d back", d.Seq, d.Undoes)
-	}
-}
-
-// nodes checks the keys by node, and the columns of every node.
-func (c *historyChecker) nodes(ctx context.Context) error {
-	keys := int64(0)
-	for e, err := range recordsFrom(ctx, c.tx, []byte{nodeTag}) {
-		if err != nil {
-			return c.unreadable(ctx, err)
-		}
-		if _, _, ok := parseNodeKey(e.Key); !ok {
-			c.problem("there is an entry under %x", e.Key)
-			continue
-		}
-		keys++
-	}
-	if keys != c.count {
-		c.problem("%d entries are found by their nodes, of %d that can be read", keys, c.count)
-	}
-	damaged := map[string]bool{} // columns, of whose other blocks nothing is said
-	err := compareNodes(ctx, c.tx, kv.Range{End: kv.NodeID(c.tx.NumNodes())}, func(d difference) error {
-		id, err := c.tx.ID(d.node)
-		if err = errors.Join(d.err, err); err == nil {
-			c.problem("node %s has the %s %q, and its history says %q", id, d.column.name, d.is, d.want)
-		} else if !damaged[d.column.name] {
-			damaged[d.column.name] = true
-			c.problem("%s of node number %d: %v", d.column.name, d.node, err)
-		}
-		return nil
-	})
 	if err != nil {
-		return c.unreadable(ctx, err)
+		return fmt.Errorf("history: %w", err)
+	}
+	lost, put := int64(0), 0
+	_, err = correct(ctx, s, findFlaws, func(tx *kv.Tx, f flaw) error {
+		if f.key == nil {
+			return nil
+		}
+		put++
+		if f.value == nil {
+			return tx.Space(historySpace).Delete(f.key)
+		}
+		if len(f.value) > 0 {
+			lost++
+		}
+		return tx.Space(historySpace).Put(f.key, f.value)
+	})
+	if lost > 0 {
+		tell(kv.Losses{{Kind: "entry of the history", Count: lost}}, "left out, as if nobody had made them",
+			"%d entries are missing or cannot be read", lost)
+	} else if put > 0 {
+		tell(nil, "put right", "entries that are not found by their nodes, or keys of no entry")
+	}
+	if err != nil {
+		return fmt.Errorf("history: %w", err)
+	}
+	count, err = correct(ctx, s, compareNodes, func(tx *kv.Tx, d difference) error {
+		if d.err != nil {
+			return d.err
+		}
+		return d.column.set(tx, d.last)
+	})
+	if count > 0 {
+		tell(nil, fmt.Sprintf("%d values of labels and decisions set again", count),
+			"nodes that do not have what their last entries say")
+	}
+	if err != nil {
+		return fmt.Errorf("history: %w", err)
 	}
 	return nil
 }
 
-// A difference is a value of a node that differs from the history, or cannot be read.
-type difference struct {
-	node     kv.NodeID
-	column   *entryColumn
-	is, want kv.Value
-	err      error
+// batchSize is how many things are corrected in one transaction.
+const batchSize = 200
+
+// correct has write correct what find finds in a snapshot, and counts what is on disk.
+func correct[T any](
+	ctx context.Context, s *kv.Store, find func(context.Context, *kv.Tx, func(T) error) error,
+	write func(*kv.Tx, T) error,
+) (count int, err error) {
+	var found []T
+	writeAll := func() error {
+		err := s.UpdateContext(ctx, func(tx *kv.Tx) error {
+			for _, each := range found {
+				if err := write(tx, each); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err == nil {
+			count += len(found)
+		}
+		found = nil
+		return err
+	}
+	err = s.View(func(tx *kv.Tx) error {
+		return find(ctx, tx, func(each T) error {
+			if found = append(found, each); len(found) < batchSize {
+				return nil
+			}
+			return writeAll()
+		})
+	})
+	if err == nil && len(found) > 0 {
+		err = writeAll()
+	}
+	return count, err
 }
 
-// compareNodes compares the columns of nodes with the entries about them, of which it passes over what cannot be read,
-// and calls fn for each difference.
-func compareNodes(ctx context.Context, tx *kv.Tx, nodes kv.Range, fn func(difference) error) error {
+// A lostNode is one after the last that is there.
+type lostNode struct {
+	node      kv.NodeID
+	id        string
+	isDecided bool // there are entries about it, else it has no id
+}
+
+// findLostNodes calls fn for the nodes up to the last that entries are about and that is not there: the commit that had
+// added it was lost.
+func findLostNodes(ctx context.Context, tx *kv.Tx, fn func(lostNode) error) error {
+	ids := map[kv.NodeID]string{}
+	end := kv.NodeID(tx.NumNodes())
+	for e, err := range recordsFrom(ctx, tx, []byte{entryTag}) {
+		if err != nil {
+			return err
+		}
+		if seq, err := parseEntryKey(e.Key); err == nil {
+			if d, err := parseDecision(seq, e.Value); err == nil && int64(d.Node) >= int64(tx.NumNodes()) {
+				ids[d.Node] = d.ID
+				end = max(end, d.Node+1)
+			}
+		}
+	}
+	for v := kv.NodeID(tx.NumNodes()); v < end; v++ {
+		id, isDecided := ids[v]
+		if err := fn(lostNode{v, id, isDecided}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addLostNode adds a node again. One of which no entry tells is removed at once.
+func addLostNode(tx *kv.Tx, lost lostNode) error {
+	id := lost.id
+	if _, err := tx.Node(id); !lost.isDecided || err == nil { // another node has the id
+		id = fmt.Sprint(kv.LostPrefix, lost.node)
+	} else if !errors.Is(err, kv.ErrNotFound) {
+		return err
+	}
+	v, err := tx.AddNode(kv.Node{ID: id})
+	if err == nil && !lost.isDecided {
+		err = tx.RemoveNode(v)
+	}
+	return err
+}
+
+// A flaw is what is wrong with a record of the history, and what puts it right: value under key. Without a value the
+// key goes, and without a key nothing can be done.
+type flaw struct {
+	what       string
+	key, value []byte
+}
+
+// lostEntry is that an entry cannot be read.
+func lostEntry(seq int64, format string, args ...any) flaw {
+	return flaw{fmt.Sprintf("entry %d %s", seq, fmt.Sprintf(format, args...)), entryKey(seq), []byte{lostForm}}
+}
+
+// findFlaws calls fn for each entry that cannot be read, is not found by its node, or is about another node than it
+// says, and for each key of no entry.
+func findFlaws(ctx context.Context, tx *kv.Tx, fn func(flaw) error) error {
+	ids, err := tx.Reader("id")
+	if err != nil {
+		return err
+	}
+	last, sound := int64(0), int64(0) // entry, and how many are found by their nodes
+	missing := func(end int64) (err error) {
+		for ; last < end && err == nil; last++ {
+			err = fn(lostEntry(last+1, "is missing"))
+		}
+		return err
+	}
+	for e, err := range recordsFrom(ctx, tx, []byte{entryTag}) {
+		if err != nil {
+			return err
+		}
+		seq, err := parseEntryKey(e.Key)
+		if err != nil {
+			if err := fn(flaw{what: err.Error(), key: slices.Clone(e.Key)}); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := missing(seq - 1); err != nil {
+			return err
+		}
+		last = seq
+		d, err := parseDecision(seq, e.Value)
+		switch {
+		case err == nil:
+			var isFound bool
+			if isFound, err = findFlawsOf(tx, d.Decision, ids, fn); isFound {
+				sound++
+			}
+		case errors.Is(err, errLost):
+			err = nil
+		default:
+			err = fn(lostEntry(seq, "cannot be read: %v", err))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, err := range recordsFrom(ctx, tx, []byte{nodeTag}) {
+		if err != nil {
+			return err
+		}
+		sound--
+	}
+	if sound == 0 {
+		return nil // all keys are of these entries
+	}
+	for e, err := range recordsFrom(ctx, tx, []byte{nodeTag}) {
+		if err != nil {
+			return err
+		}
+		v, seq, ok := parseNodeKey(e.Key)
+		if ok = ok && int(v) < tx.NumNodes(); ok { // entries after the last one that is there are lost
+			if err = missing(seq); err == nil {
+				_, err = readAbout(tx, v, seq)
+			}
+		}
+		if !ok || errors.Is(err, kv.ErrCorrupt) {
+			err = fn(flaw{what: fmt.Sprintf("there is no entry for the key %x", e.Key), key: slices.Clone(e.Key)})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// findFlawsOf calls fn if the node of an entry is not there, does not lead to it, or has another id. It reports whether
+// it leads to it.
+func findFlawsOf(tx *kv.Tx, d Decision, ids *kv.ColumnReader, fn func(flaw) error) (isFound bool, err error) {
+	if int(d.Node) >= tx.NumNodes() {
+		return false, fn(lostEntry(d.Seq, "is about node number %d of %d", d.Node, tx.NumNodes()))
+	}
+	id, err := ids.At(d.Node)
+	if err != nil && !errors.Is(err, kv.ErrCorrupt) {
+		return false, err
+	}
+	if isMade := strings.HasPrefix(id.String(), kv.LostPrefix); !id.IsNull() && id.String() != d.ID && !isMade {
+		what := fmt.Sprintf("entry %d is about node %q, and node number %d is %q", d.Seq, d.ID, d.Node, id)
+		if err := fn(flaw{what: what}); err != nil {
+			return false, err
+		}
+	}
+	key := nodeKey(d.Node, d.Seq)
+	_, err = tx.Space(historySpace).Get(key)
+	if errors.Is(err, kv.ErrNotFound) {
+		return false, fn(flaw{fmt.Sprintf("entry %d is not found by its node %s", d.Seq, d.ID), key, []byte{}})
+	}
+	return err == nil, err
+}
+
+// A difference is a value of a node that differs from the history, or cannot be read.
+type difference struct {
+	column *entryColumn
+	is     kv.Value
+	err    error
+	last   *draft // the entry about the node
+}
+
+// compareNodes compares the columns of all nodes with the entries about them, of which it passes over what cannot be
+// read, and calls fn for each difference.
+func compareNodes(ctx context.Context, tx *kv.Tx, fn func(difference) error) error {
 	removed, err := tx.Removed()
 	if err != nil {
 		return err
@@ -179,12 +318,11 @@ func compareNodes(ctx context.Context, tx *kv.Tx, nodes kv.Range, fn func(differ
 	}
 	people := entryReader{ctx: ctx, tx: tx}
 	defer people.stop()
-	for v := nodes.First; v < nodes.End; v++ {
+	for v := range kv.NodeID(tx.NumNodes()) {
 		if v%lookEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		var s standing
-		err := people.of(v, &s)
+		entries, err := people.of(v)
 		if people.err != nil {
 			return people.err
 		}
@@ -194,19 +332,23 @@ func compareNodes(ctx context.Context, tx *kv.Tx, nodes kv.Range, fn func(differ
 		if err != nil || removed.Has(v) {
 			continue
 		}
-		d := &draft{decidedBy: s.decidedBy()}
-		d.Label, d.After = s.last.Label, s.last.After
-		_, d.Disputed = s.words()
+		d := new(draft)
+		d.Node = v
+		if len(entries) > 0 {
+			last := entries[len(entries)-1]
+			d.Label, d.After, d.decidedBy = last.Label, last.After, decidedBy(entries)
+			_, d.Disputed = Words(entries)
+		}
 		for i := range entryColumns {
 			column := &entryColumns[i]
 			if column.name == ScoreColumn || column.name == kv.LabelColumn && d.After == None {
 				continue
 			}
 			is, err := read[i](v)
-			if err == nil && column.holds(is, column.value(d)) {
+			if err == nil && column.holds(is, d) {
 				continue
 			}
-			if err := fn(difference{node: v, column: column, is: is, want: column.value(d), err: err}); err != nil {
+			if err := fn(difference{column, is, err, d}); err != nil {
 				return err
 			}
 		}

@@ -1,7 +1,7 @@
 // Package decide keeps people's decisions about labels, in a history that only grows. It computes no score. It reads
 // the results of the last run for a node, so that an entry can record the score that the person saw.
 //
-// [Write] makes decisions and [Undo] takes the last step of them back; [History] and [LabelsAfter] read them
+// [Write] makes decisions and [Undo] takes the last step of them back; [History] and [ChangesAfter] read them
 // again. [Verdicts] returns the judgements about the given labels.
 //
 // # Several people
@@ -19,10 +19,10 @@
 package decide
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -91,10 +91,8 @@ type Decision struct {
 	Seq  int64 // 1, 2, … without gaps
 	Step int64 // 1, 2, …: the number of a Write, or of an Undo of one
 
-	// Times are UTC, to the microsecond. EntryTime is never before that of an earlier entry; Time can be, where
-	// decisions are entered that were made elsewhere.
-	Time      time.Time // when the decision was made
-	EntryTime time.Time // when it came into this history
+	// When the decision was made, in UTC, to the microsecond. It can be before that of an earlier entry.
+	Time time.Time
 
 	Node kv.NodeID
 	ID   string // the node's external id
@@ -147,10 +145,8 @@ type View struct {
 type Options struct {
 	Who  string    // at most MaxWho bytes of UTF-8, with no control characters but tab and newline
 	Why  string    // at most MaxWhy bytes of the same
-	Time time.Time // when the decision was made, of a year up to 9999; zero: Now
-	// nil: time.Now. If it is before EntryTime of the newest entry, EntryTime is the time of that entry.
-	Now  func() time.Time
-	Last int64 // the step that Undo is to take back; if another one is the last, it returns ErrChanged. 0: any
+	Time time.Time // when the decision was made, of a year up to 9999; zero: now
+	Last int64     // the step that Undo is to take back; if another one is the last, it returns ErrChanged. 0: any
 }
 
 // Limits on the texts of a decision, in bytes.
@@ -159,16 +155,15 @@ const (
 	MaxWhy = 4096
 )
 
-// withDefaults checks the options, and has Now stand still.
+// withDefaults checks the options, and sets Time.
 func (opt Options) withDefaults() (Options, error) {
-	if opt.Now == nil {
-		opt.Now = time.Now
+	if opt.Time.IsZero() {
+		opt.Time = time.Now()
 	}
-	now := opt.Now().UTC().Truncate(time.Microsecond)
-	opt.Now = func() time.Time { return now }
+	opt.Time = opt.Time.UTC().Truncate(time.Microsecond)
 	var err error
-	if year := opt.Time.UTC().Year(); year < 1 || year > 9999 {
-		err = fmt.Errorf("the year of Made is %d, want 1 to 9999: %w", year, ErrOptions)
+	if year := opt.Time.Year(); year < 1 || year > 9999 {
+		err = fmt.Errorf("the year of Time is %d, want 1 to 9999: %w", year, ErrOptions)
 	}
 	return opt, errors.Join(checkRemark("Who", opt.Who, MaxWho), checkRemark("Why", opt.Why, MaxWhy), err)
 }
@@ -193,36 +188,9 @@ func IsWhy(text string) bool { return checkRemark("Why", text, MaxWhy) == nil }
 // any, because not every table format can hold them.
 func IsControl(r rune) bool { return unicode.IsControl(r) && r != '\t' && r != '\n' }
 
-// Entries are neighbouring entries of the history, those of one write.
-type Entries struct {
-	First, Last int64 // Decision.Seq; First is Last+1 if there are none
-	Steps       int64
-	Step        int64 // Decision.Step of the last; 0 if there are none
-
-	Disputed int64 // counts the entries after which their node is disputed
-}
-
-// Len is how many they are.
-func (e Entries) Len() int64 { return e.Last - e.First + 1 }
-
-// Read yields the entries, oldest first. Any snapshot after the write will do, because a history only grows. On failure
-// it yields the error, once, and stops.
-func (e Entries) Read(ctx context.Context, tx *kv.Tx) iter.Seq2[Decision, error] {
-	return func(yield func(Decision, error) bool) {
-		if e.Len() <= 0 {
-			return
-		}
-		for d, err := range historyFrom(ctx, tx, e.First) {
-			if !yield(d, err) || err != nil || d.Seq == e.Last {
-				return
-			}
-		}
-	}
-}
-
 // Write writes decisions: labels, Column and history in one step, which Undo takes back as one. All of it is on disk
 // when Write returns, or nothing of it has happened. Decisions come back in the order of the requests. Without requests
-// no step is written. A node can be decided on again. WriteSteps is for more decisions than memory should hold.
+// no step is written. A node can be decided on again.
 //
 // If a node differs from View in its request, Write decides nothing about any node. The error is a *ChangedError with
 // the changed nodes.
@@ -230,10 +198,10 @@ func (e Entries) Read(ctx context.Context, tx *kv.Tx) iter.Seq2[Decision, error]
 // Every other error names the node. Accept of a node without a suggestion returns ErrNoSuggestion; it may give a label
 // to an unlabelled node. Reject and Unlabel of an unlabelled node return ErrNoLabel, but Unlabel may repeat what
 // somebody else has decided. Relabel to a class that the store does not have returns ErrUnknownClass, so that a typing
-// error makes no class. A node with two requests returns ErrDecidedTwice, a missing node kv.ErrNotFound. Bad requests
-// and options return ErrOptions.
+// error makes no class. A missing node returns kv.ErrNotFound. Bad requests and options return ErrOptions, and so does
+// a node with two requests.
 func Write(ctx context.Context, s *kv.Store, reqs []Request, opt Options) ([]Decision, error) {
-	entries, err := WriteSteps(ctx, s, func(w *StepWriter) error {
+	return WriteSteps(ctx, s, func(w *StepWriter) error {
 		if err := w.Begin(opt); err != nil {
 			return err
 		}
@@ -244,38 +212,27 @@ func Write(ctx context.Context, s *kv.Store, reqs []Request, opt Options) ([]Dec
 		}
 		return nil
 	})
-	if err != nil || entries.Len() == 0 {
-		return nil, err
-	}
-	decisions := make([]Decision, 0, entries.Len())
-	err = s.View(func(tx *kv.Tx) error {
-		for d, err := range entries.Read(ctx, tx) {
-			if err != nil {
-				return err
-			}
-			decisions = append(decisions, d)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("the decisions are %w, but reading them back: %w", kv.ErrCommitted, err)
-	}
-	return decisions, nil
 }
 
-// WriteSteps writes any number of decisions and steps, all or nothing. It calls name, which adds them to a StepWriter.
-// If they do not fit into one transaction, it calls name again, and name must add the same decisions.
+// WriteSteps writes decisions of several steps, all or nothing, and returns them in order. It calls name, which adds
+// them to a StepWriter. If they do not fit into one transaction, it calls name again, and name must add the same
+// decisions.
 //
 // If they fit, the cost does not depend on the size of the store. Otherwise a kv.Bulk writes them, which rewrites the
-// columns, the index on label, and the history. The decisions then wait in temporary files in the directory of the
-// store, and memory holds a few times as many bytes as a kv.Bulk.Sorter.
-func WriteSteps(ctx context.Context, s *kv.Store, name func(w *StepWriter) error) (Entries, error) {
-	entries, err := writeTogether(ctx, s, name)
+// columns, the index on label, and the history. Memory holds the decisions: if they take more than the budget of the
+// store, about, the error is an ErrOptions.
+func WriteSteps(ctx context.Context, s *kv.Store, name func(w *StepWriter) error) ([]Decision, error) {
+	w, err := writeTogether(ctx, s, name)
 	if errors.Is(err, kv.ErrTxTooBig) {
-		entries, err = writeInBulk(ctx, s, name)
+		w, err = writeInBulk(ctx, s, name)
 	}
 	if err != nil {
-		return Entries{}, err
+		return nil, err
 	}
-	return entries, nil
+	var made []Decision
+	for _, d := range w.drafts {
+		made = append(made, d.Decision)
+	}
+	slices.SortFunc(made, func(a, b Decision) int { return cmp.Compare(a.Seq, b.Seq) })
+	return made, nil
 }

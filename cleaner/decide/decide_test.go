@@ -16,9 +16,6 @@ import (
 
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
-// at is the Now of one moment.
-func at(t time.Time) func() time.Time { return func() time.Time { return t } }
-
 // mustEndTrue fails the test where the history does not agree with the store.
 func mustEndTrue(t *testing.T, s *kv.Store) {
 	t.Helper()
@@ -48,21 +45,8 @@ func mustDecide(t *testing.T, s *kv.Store, opt Options, reqs ...Request) []Decis
 func mustUndo(t *testing.T, s *kv.Store, steps int) (entries []Decision) {
 	t.Helper()
 	for range steps {
-		entries = append(entries, entriesOfWrite(t, s, must.Get(Undo(context.Background(), s, Options{}, nil))(t))...)
+		entries = append(entries, must.Get(Undo(context.Background(), s, Options{}, nil))(t)...)
 	}
-	return entries
-}
-
-// entriesOfWrite reads what one write made.
-func entriesOfWrite(t *testing.T, s *kv.Store, made Entries) (entries []Decision) {
-	t.Helper()
-	view(t, s, func(tx *kv.Tx) error {
-		for d, err := range made.Read(context.Background(), tx) {
-			must.Do(t, err)
-			entries = append(entries, d)
-		}
-		return nil
-	})
 	return entries
 }
 
@@ -75,7 +59,7 @@ type decisionStep struct {
 // decideSteps is WriteSteps of steps in memory.
 func decideSteps(t *testing.T, s *kv.Store, steps []decisionStep) []Decision {
 	t.Helper()
-	return entriesOfWrite(t, s, must.Get(WriteSteps(t.Context(), s, func(w *StepWriter) error {
+	return must.Get(WriteSteps(t.Context(), s, func(w *StepWriter) error {
 		for _, step := range steps {
 			if err := w.Begin(step.Options); err != nil {
 				return err
@@ -87,13 +71,13 @@ func decideSteps(t *testing.T, s *kv.Store, steps []decisionStep) []Decision {
 			}
 		}
 		return nil
-	}))(t))
+	}))(t)
 }
 
 // states are labels and decisions of all nodes that are there.
-func states(t *testing.T, s *kv.Store) map[kv.NodeID]nodeState {
+func states(t *testing.T, s *kv.Store) map[kv.NodeID]State {
 	t.Helper()
-	all := map[kv.NodeID]nodeState{}
+	all := map[kv.NodeID]State{}
 	view(t, s, func(tx *kv.Tx) error {
 		nodes := must.Get(NewReader(tx))(t)
 		for v := range kv.NodeID(tx.NumNodes()) {
@@ -101,7 +85,7 @@ func states(t *testing.T, s *kv.Store) map[kv.NodeID]nodeState {
 				continue
 			}
 			of := must.Get(nodes.View(v))(t)
-			all[v] = nodeState{of.Label, of.Decision, of.Disputed}
+			all[v] = State{of.Label, of.Decision, of.Disputed}
 		}
 		return nil
 	})
@@ -149,7 +133,7 @@ func labelledNode(t *testing.T, s *kv.Store, v kv.NodeID) kv.NodeID {
 func unlabelledNode(t *testing.T, s *kv.Store) (v kv.NodeID) {
 	t.Helper()
 	for v, state := range states(t, s) {
-		if state.label == "" {
+		if state.Label == "" {
 			return v
 		}
 	}
@@ -170,16 +154,16 @@ func TestDecide(t *testing.T) {
 		{Node: nodes[0], Kind: Accept}, {Node: nodes[1], Kind: Reject}, {Node: nodes[2], Kind: Relabel, To: "gamma"},
 		{Node: nodes[3], Kind: Unlabel}, {Node: nodes[4], Kind: Unsure}, {Node: unlabelled, Kind: Accept},
 	}
-	made := mustDecide(t, s, Options{Who: "ada", Why: "title says so", Now: at(noon)}, reqs...)
+	made := mustDecide(t, s, Options{Who: "ada", Why: "title says so", Time: noon}, reqs...)
 	if len(made) != len(reqs) {
 		t.Fatalf("got %d decisions, want %d", len(made), len(reqs))
 	}
 	view(t, s, func(tx *kv.Tx) error {
 		for i, req := range reqs {
 			want := Decision{
-				Seq: int64(i + 1), Step: 1, Time: noon, EntryTime: noon, Node: req.Node, Kind: req.Kind,
-				From: before[req.Node].label,
-				To:   before[req.Node].label, After: req.Kind, Who: "ada", Why: "title says so", Run: 1, Score: made[i].Score,
+				Seq: int64(i + 1), Step: 1, Time: noon, Node: req.Node, Kind: req.Kind,
+				From: before[req.Node].Label,
+				To:   before[req.Node].Label, After: req.Kind, Who: "ada", Why: "title says so", Run: 1, Score: made[i].Score,
 			}
 			suggested := must.Get(tx.Value(req.Node, SuggestedColumn))(t)
 			want.ID = must.Get(tx.ID(req.Node))(t)
@@ -235,7 +219,7 @@ func TestDecideRefuses(t *testing.T) {
 		{"no kind", s, []Request{{Node: labelled}}, Options{}, ErrOptions, "want accept"},
 		{"kind 9", s, []Request{{Node: labelled, Kind: 9}}, Options{}, ErrOptions, "decision kind 9"},
 		{"node twice", s, []Request{{Node: labelled, Kind: Reject}, {Node: labelled, Kind: Unsure}}, Options{},
-			ErrDecidedTwice, "node n"},
+			ErrOptions, "is decided on twice"},
 		{"no node", s, []Request{{Node: 200, Kind: Reject}}, Options{}, kv.ErrNotFound, "node number 200 of 200"},
 		{"last of two", s, []Request{{Node: labelled, Kind: Reject}, {Node: unlabelled, Kind: Reject}}, Options{},
 			ErrNoLabel, "node n"},
@@ -258,23 +242,8 @@ func TestDecideRefuses(t *testing.T) {
 	}
 }
 
-// A clock that runs back does not put the history out of order.
-func TestDecideKeepsTimesInOrder(t *testing.T) {
-	s := scored(t, 8, 120)
-	v := labelledNode(t, s, 0)
-	mustDecide(t, s, Options{Now: at(noon)}, Request{Node: v, Kind: Unsure})
-	earlier := noon.Add(-time.Hour)
-	made := mustDecide(t, s, Options{Now: at(earlier)}, Request{Node: v, Kind: Reject})
-	if !made[0].Time.Equal(earlier) || !made[0].EntryTime.Equal(noon) {
-		t.Errorf("clock an hour back: got %v, entered %v, want %v, %v", made[0].Time, made[0].EntryTime, earlier, noon)
-	}
-	if made[0].Before != Unsure {
-		t.Errorf("decided again: got %s before, want unsure", made[0].Before)
-	}
-}
-
-// Steps that were made elsewhere keep the times at which they were made, are entered at one moment, and are taken back
-// one by one. It does not matter whether they fit into a transaction.
+// Steps that were made elsewhere keep the times at which they were made, and are taken back one by one. It does not
+// matter whether they fit into a transaction.
 func TestDecideSteps(t *testing.T) {
 	var want [][]Decision
 	for _, why := range []string{"", strings.Repeat("w", MaxWhy)} {
@@ -283,23 +252,21 @@ func TestDecideSteps(t *testing.T) {
 		before := states(t, s)
 		var steps []decisionStep
 		for i := range 200 {
-			opt := Options{Who: fmt.Sprint("person ", i%3), Why: why, Time: noon.Add(-time.Duration(i*37%200) * time.Minute),
-				Now: at(noon)}
+			opt := Options{Who: fmt.Sprint("person ", i%3), Why: why, Time: noon.Add(-time.Duration(i*37%200) * time.Minute)}
 			steps = append(steps, decisionStep{Options: opt}, decisionStep{Options: opt, Requests: []Request{
 				{Node: kv.NodeID(2 * i), Kind: Unsure}, {Node: kv.NodeID(2*i + 1), Kind: Relabel, To: "beta"},
 			}})
 		}
 		twice := Request{Node: 7, Kind: Relabel, To: "gamma"}
-		steps = append(steps, decisionStep{Options: Options{Now: at(noon)}, Requests: []Request{twice}})
+		steps = append(steps, decisionStep{Options: Options{Time: noon}, Requests: []Request{twice}})
 		made := decideSteps(t, s, steps)
 		if len(made) != 401 {
 			t.Fatalf("got %d decisions, want 401", len(made))
 		}
 		for i, d := range made[:400] {
-			if opt := steps[i/2*2].Options; d.Step != int64(i/2+1) || !d.Time.Equal(opt.Time) || !d.EntryTime.Equal(noon) ||
+			if opt := steps[i/2*2].Options; d.Step != int64(i/2+1) || !d.Time.Equal(opt.Time) ||
 				d.Who != opt.Who {
-				t.Fatalf("decision %d: got %+v, want step %d, made at %v by %s, entered at %v", i, d, i/2+1, opt.Time,
-					opt.Who, noon)
+				t.Fatalf("decision %d: got %+v, want step %d, made at %v by %s", i, d, i/2+1, opt.Time, opt.Who)
 			}
 		}
 		if last := made[400]; last.From != "beta" || last.Before != Relabel || !last.Time.Equal(noon) {
@@ -309,7 +276,7 @@ func TestDecideSteps(t *testing.T) {
 			t.Errorf("history: got %v, want %v", got, made)
 		}
 		back := mustUndo(t, s, 2)
-		if len(back) != 3 || back[0].Node != 7 || states(t, s)[7].label != "beta" {
+		if len(back) != 3 || back[0].Node != 7 || states(t, s)[7].Label != "beta" {
 			t.Errorf("two steps taken back: got %+v, want node 7 and two of the step before", back)
 		}
 		mustUndo(t, s, 199)

@@ -16,9 +16,6 @@ var (
 	// ErrNoLabel is returned if Reject or Unlabel names a node without a label.
 	ErrNoLabel = errors.New("no label")
 
-	// ErrDecidedTwice is returned if one step has two decisions about a node.
-	ErrDecidedTwice = errors.New("cleaner: node is decided on twice in one step")
-
 	// ErrNothingToUndo is returned if there is no step to take back.
 	ErrNothingToUndo = errors.New("nothing to undo")
 

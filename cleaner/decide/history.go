@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -31,25 +30,10 @@ func History(ctx context.Context, tx *kv.Tx, node kv.NodeID) iter.Seq2[Decision,
 }
 
 // entriesOf returns the entries about a node, the oldest first; after an error those before it.
-func entriesOf(ctx context.Context, tx *kv.Tx, node kv.NodeID) (entries []Decision, err error) {
-	for e, err := range recordsFrom(ctx, tx, nodeEntries(node)) {
-		if err != nil {
-			return entries, err
-		}
-		v, seq, ok := parseNodeKey(e.Key)
-		if !ok {
-			continue // Check finds it
-		}
-		if v != node {
-			break
-		}
-		d, err := readAbout(tx, node, seq)
-		if err != nil {
-			return entries, err
-		}
-		entries = append(entries, d)
-	}
-	return entries, nil
+func entriesOf(ctx context.Context, tx *kv.Tx, node kv.NodeID) ([]Decision, error) {
+	r := entryReader{ctx: ctx, tx: tx}
+	defer r.stop()
+	return r.of(node)
 }
 
 // readAbout reads entry seq, which is about a node.
@@ -83,8 +67,8 @@ func (r *entryReader) stop() {
 // mostPassed is how many keys are passed to come to a node, before it is looked up.
 const mostPassed = 64
 
-// of adds the entries about a node to a standing; after an error, those before it.
-func (r *entryReader) of(v kv.NodeID, to *standing) error {
+// of returns the entries about a node, the oldest first; after an error those before it.
+func (r *entryReader) of(v kv.NodeID) (entries []Decision, err error) {
 	for passed := 0; r.err == nil && (r.next == nil || r.node < v); passed++ {
 		if r.next == nil || passed == mostPassed {
 			r.stop()
@@ -95,11 +79,11 @@ func (r *entryReader) of(v kv.NodeID, to *standing) error {
 	for ; r.err == nil && r.node == v; r.advance() {
 		d, err := readAbout(r.tx, v, r.seq)
 		if err != nil {
-			return err
+			return entries, err
 		}
-		to.add(d)
+		entries = append(entries, d)
 	}
-	return r.err
+	return entries, r.err
 }
 
 // advance reads the next key. It passes over one of no node, which Check finds.
@@ -161,16 +145,4 @@ func historyFrom(ctx context.Context, tx *kv.Tx, from int64) iter.Seq2[Decision,
 			}
 		}
 	}
-}
-
-// LabelsAfter returns the labels of the moment when entry seq was the newest, for each node that is there and has a
-// later decision; "" is no label. 0 is before the first entry. Decisions have not changed other nodes since. It reads
-// the later entries, and holds some 200 bytes a node.
-func LabelsAfter(ctx context.Context, tx *kv.Tx, seq int64) (map[kv.NodeID]string, error) {
-	changes, err := changesAfter(ctx, tx, seq, math.MaxInt)
-	labels := make(map[kv.NodeID]string, len(changes))
-	for v, c := range changes {
-		labels[v] = c.was.label
-	}
-	return labels, err
 }

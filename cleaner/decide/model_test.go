@@ -20,7 +20,7 @@ import (
 type pastStep struct {
 	who      string
 	requests []Request
-	states   map[kv.NodeID]nodeState
+	states   map[kv.NodeID]State
 }
 
 // Random decisions of three people, each about nodes of their own, undos, bulk writes, compactions and reopenings,
@@ -43,16 +43,16 @@ func decisionsModel(t *testing.T, seed uint64) {
 	}()
 	score(t, s, seed)
 	if seed%2 == 0 {
-		must.Get(Write(ctx, s, []Request{{Node: 0, Kind: Unsure}}, Options{Now: at(noon)}))(t)
+		must.Get(Write(ctx, s, []Request{{Node: 0, Kind: Unsure}}, Options{Time: noon}))(t)
 		must.Do(t, index.Create(ctx, s, Column))
-		must.Get(Undo(ctx, s, Options{Now: at(noon)}, nil))(t)
+		must.Get(Undo(ctx, s, Options{Time: noon}, nil))(t)
 	}
 	entries := historyOf(t, s, kv.NoNode)
 	now := states(t, s)
 	original := maps.Clone(now)
 	type moment struct {
 		seq    int64 // of the newest entry
-		states map[kv.NodeID]nodeState
+		states map[kv.NodeID]State
 	}
 	clock := noon
 	past := []moment{{int64(len(entries)), maps.Clone(now)}}
@@ -70,7 +70,7 @@ func decisionsModel(t *testing.T, seed uint64) {
 	for range 40 {
 		clock = clock.Add(time.Duration(1+r.IntN(5000)) * time.Millisecond)
 		person := r.IntN(3)
-		opt := Options{Who: []string{"ann", "bob", "cy"}[person], Now: at(clock)}
+		opt := Options{Who: []string{"ann", "bob", "cy"}[person], Time: clock}
 		if r.IntN(3) == 0 {
 			opt.Why = "for a reason"
 		}
@@ -89,10 +89,10 @@ func decisionsModel(t *testing.T, seed uint64) {
 			for _, v := range r.Perm(len(now) / 3)[:count] {
 				req := Request{Node: kv.NodeID(3*v + person), Kind: Kind(1 + r.IntN(5))}
 				state := next[req.Node]
-				if state.label == "" && (req.Kind == Reject || req.Kind == Unlabel) {
+				if state.Label == "" && (req.Kind == Reject || req.Kind == Unlabel) {
 					req.Kind = Unsure
 				}
-				label := state.label
+				label := state.Label
 				switch req.Kind {
 				case Accept:
 					label = suggested[req.Node]
@@ -102,7 +102,7 @@ func decisionsModel(t *testing.T, seed uint64) {
 				case Unlabel:
 					label = ""
 				}
-				next[req.Node] = nodeState{label, req.Kind, false}
+				next[req.Node] = State{label, req.Kind, false}
 				reqs = append(reqs, req)
 			}
 			stack = append(stack, pastStep{opt.Who, reqs, now})
@@ -126,7 +126,7 @@ func decisionsModel(t *testing.T, seed uint64) {
 				now[req.Node] = stack[last].states[req.Node]
 			}
 			stack = slices.Delete(stack, last, last+1)
-			entries = append(entries, entriesOfWrite(t, s, made)...)
+			entries = append(entries, made...)
 		case action == 8:
 			must.Do(t, s.Close())
 			s = openDir(t, dir)
@@ -155,26 +155,21 @@ func decisionsModel(t *testing.T, seed uint64) {
 	}
 	view(t, s, func(tx *kv.Tx) error {
 		for _, m := range past {
-			labels := must.Get(LabelsAfter(ctx, tx, m.seq))(t)
+			changes := must.Get(ChangesAfter(ctx, tx, m.seq))(t)
 			for v, state := range m.states {
-				got, differs := labels[v]
-				if !differs {
-					got = now[v].label
+				got := now[v]
+				if c, differs := changes[v]; differs {
+					got = c.Was
 				}
-				if got != state.label {
-					t.Fatalf("label of node number %d after entry %d: got %q, want %q", v, m.seq, got, state.label)
+				if got != state {
+					t.Fatalf("node number %d after entry %d: got %+v, want %+v", v, m.seq, got, state)
 				}
 			}
 		}
-		labels := must.Get(LabelsAfter(ctx, tx, 0))(t)
-		for v, label := range labels {
-			if original[v].label != label {
-				t.Errorf("original label of node number %d: got %q, want %q", v, label, original[v].label)
-			}
-		}
-		for v := range now {
-			if _, decided := labels[v]; !decided && now[v] != original[v] {
-				t.Errorf("node number %d has changed and no original label", v)
+		changes := must.Get(ChangesAfter(ctx, tx, 0))(t)
+		for v, state := range now {
+			if c, decided := changes[v]; decided && c != (Change{original[v], state}) || !decided && state != original[v] {
+				t.Errorf("node number %d: got the change %+v, want from %+v to %+v", v, c, original[v], state)
 			}
 		}
 		return nil

@@ -18,7 +18,7 @@ import (
 //
 // seq in 8 bytes, node in 4, big endian. An entry is, after a byte for the form, 4,
 //
-//	step, place, time, entered, node, kind, before, after, disputed, run, undoes   varints
+//	step, place, time, node, kind, before, after, disputed, run, undoes   varints
 //	score                                                                          8 bytes, little-endian IEEE 754
 //	id, from, to, label, who, why                                                  a varint for the length, and the bytes
 //
@@ -81,20 +81,16 @@ func (d *historyRecord) append(b []byte) []byte {
 	}
 	b = append(b, historyForm)
 	for _, x := range [...]int64{
-		d.Step, d.place, d.Time.UnixMicro(), d.EntryTime.UnixMicro(), int64(d.Node), int64(d.Kind), int64(d.Before),
-		int64(d.After), bits, d.Run, d.Undoes,
+		d.Step, d.place, d.Time.UnixMicro(), int64(d.Node), int64(d.Kind), int64(d.Before), int64(d.After), bits, d.Run,
+		d.Undoes,
 	} {
 		b = binary.AppendVarint(b, x)
 	}
 	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(d.Score))
 	for _, text := range [...]string{d.ID, d.From, d.To, d.Label, d.Who, d.Why} {
-		b = appendText(b, text)
+		b = append(binary.AppendVarint(b, int64(len(text))), text...)
 	}
 	return b
-}
-
-func appendText(b []byte, text string) []byte {
-	return append(binary.AppendVarint(b, int64(len(text))), text...)
 }
 
 // parseDecision reads the record of entry seq; kv.ErrCorrupt where it is none. Of a lost one only Seq is there.
@@ -107,9 +103,9 @@ func parseDecision(seq int64, b []byte) (d historyRecord, err error) {
 		return d, corruptEntry(seq, "it has another form")
 	}
 	r := recordReader{b: b[1:]}
-	var entered, made, node, kind, before, after, bits int64
+	var made, node, kind, before, after, bits int64
 	for _, x := range [...]*int64{
-		&d.Step, &d.place, &made, &entered, &node, &kind, &before, &after, &bits, &d.Run, &d.Undoes,
+		&d.Step, &d.place, &made, &node, &kind, &before, &after, &bits, &d.Run, &d.Undoes,
 	} {
 		*x = r.number()
 	}
@@ -131,7 +127,7 @@ func parseDecision(seq int64, b []byte) (d historyRecord, err error) {
 	case d.Step < 1 || d.place < 0 || d.place >= seq || d.Undoes < 0 || d.Undoes >= seq:
 		return d, corruptEntry(seq, "it contradicts its place in the history")
 	}
-	d.Time, d.EntryTime = time.UnixMicro(made).UTC(), time.UnixMicro(entered).UTC()
+	d.Time = time.UnixMicro(made).UTC()
 	d.Node, d.Kind, d.Before, d.After = kv.NodeID(node), Kind(kind), Kind(before), Kind(after)
 	d.WasDisputed, d.Disputed = bits&bitWasDisputed != 0, bits&bitDisputed != 0
 	return d, nil

@@ -31,10 +31,10 @@ func removeDecided(t *testing.T, why string) {
 	}()
 	gone, stays := labelledNode(t, s, 20), labelledNode(t, s, 60)
 	before := states(t, s)
-	opt := Options{Who: "ann", Why: why, Now: at(noon)}
+	opt := Options{Who: "ann", Why: why, Time: noon}
 	var reqs []Request
 	for v, state := range before {
-		if state.label != "" && (why != "" || v == gone || v == stays) {
+		if state.Label != "" && (why != "" || v == gone || v == stays) {
 			reqs = append(reqs, Request{Node: v, Kind: Unlabel})
 		}
 	}
@@ -48,9 +48,9 @@ func removeDecided(t *testing.T, why string) {
 		t.Errorf("deciding about a removed node: got %v, want ErrNotFound", err)
 	}
 	view(t, s, func(tx *kv.Tx) error {
-		original, err1 := LabelsAfter(ctx, tx, 0)
-		if len(original) != want || original[stays] != before[stays].label {
-			t.Errorf("got original labels %v, want %d", original, want)
+		changes, err1 := ChangesAfter(ctx, tx, 0)
+		if len(changes) != want || changes[stays].Was != before[stays] {
+			t.Errorf("got changes %v, want %d", changes, want)
 		}
 		labels := make([]kv.Class, tx.NumNodes())
 		must.Do(t, errors.Join(err1, tx.ReadClasses(kv.LabelColumn, kv.Range{End: kv.NodeID(tx.NumNodes())}, labels)))
@@ -70,7 +70,7 @@ func removeDecided(t *testing.T, why string) {
 	}
 	mustEndTrue(t, s)
 	entries := historyOf(t, s, gone)
-	if len(entries) != 4 || entries[3].ID != id || entries[3].To != before[gone].label || entries[3].From != "" ||
+	if len(entries) != 4 || entries[3].ID != id || entries[3].To != before[gone].Label || entries[3].From != "" ||
 		entries[3].After != None {
 		t.Errorf("got history %+v of the removed node, want two decisions of %s that were taken back", entries, id)
 	}

@@ -54,7 +54,7 @@ func TestRepair(t *testing.T) {
 		"decision without entry":         {func(tx *kv.Tx) error { return tx.SetValue(v+5, Column, kv.ValueOf("unsure")) }, ""},
 	} {
 		s := loaded(t, 12, 60)
-		opt := Options{Now: at(noon)}
+		opt := Options{Time: noon}
 		mustDecide(t, s, opt, Request{Node: v, Kind: Relabel, To: "beta"}, Request{Node: v + 1, Kind: Unsure})
 		mustDecide(t, s, opt, Request{Node: v, Kind: Relabel, To: "gamma"})
 		mustUndo(t, s, 1)
@@ -62,9 +62,9 @@ func TestRepair(t *testing.T) {
 		want := states(t, s)
 		switch test.lost {
 		case first:
-			want[v+1] = nodeState{label: want[v+1].label}
+			want[v+1] = State{Label: want[v+1].Label}
 		case last:
-			want[v] = nodeState{label: "beta", decision: Relabel}
+			want[v] = State{Label: "beta", Decision: Relabel}
 		}
 		must.Do(t, s.Update(test.damage))
 		if problems := historyProblems(t, s); len(problems) == 0 {
@@ -100,7 +100,7 @@ func TestRepair(t *testing.T) {
 // TestUndoOfLostEntries wants a step to stay taken back, though an entry that the last entry of the undo names is lost.
 func TestUndoOfLostEntries(t *testing.T) {
 	s := loaded(t, 12, 60)
-	mustDecide(t, s, Options{Now: at(noon)}, Request{Node: 1, Kind: Unsure}, Request{Node: 2, Kind: Unsure})
+	mustDecide(t, s, Options{Time: noon}, Request{Node: 1, Kind: Unsure}, Request{Node: 2, Kind: Unsure})
 	mustUndo(t, s, 1)
 	must.Do(t, s.Update(func(tx *kv.Tx) error { return tx.Space(historySpace).Delete(entryKey(1)) }))
 	must.Do(t, Repair(t.Context(), s, func(kv.Correction) {}))
@@ -121,7 +121,7 @@ func TestRepairOfLostNodes(t *testing.T) {
 		}
 		return nil
 	}))
-	opt := Options{Now: at(noon)}
+	opt := Options{Time: noon}
 	mustDecide(t, s, opt, Request{Node: last, Kind: Relabel, To: "beta"})
 	mustDecide(t, s, opt, Request{Node: 3, Kind: Unsure})
 	want := historyOf(t, s, kv.NoNode)

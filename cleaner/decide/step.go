@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"time"
+	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
 	"github.com/graphcleaner/graphcleaner/internal/namelist"
@@ -18,32 +18,26 @@ const lookEvery = 512
 
 // A StepWriter takes the decisions of WriteSteps, one step after another.
 type StepWriter struct {
+	ctx     context.Context
 	tx      *kv.Tx
 	removed kv.NodeSet
 	classes map[string]bool // of the store; nil before the first Relabel
 
 	// its Seq is that of the last entry, all else is of the step that began; place is of the next entry
 	last    historyRecord
-	isBegun bool    // a step has begun
-	entries Entries // so far
-	take    func(d draft) error
+	isBegun bool // a step has begun
+	drafts  []*draft
+	most    int // drafts that memory is for
 }
 
-// newStepWriter begins where the history ends. Take is handed the drafts, in order.
-func newStepWriter(ctx context.Context, tx *kv.Tx, take func(d draft) error) (*StepWriter, error) {
+// newStepWriter begins where the history ends.
+func newStepWriter(ctx context.Context, tx *kv.Tx, most int) (*StepWriter, error) {
 	last, err := lastDecision(tx)
 	if err != nil {
 		return nil, err
 	}
 	removed, err := tx.Removed()
-	w := &StepWriter{tx: tx, removed: removed, last: last, entries: Entries{First: last.Seq + 1, Last: last.Seq}}
-	w.take = func(d draft) error {
-		if w.entries.Len()%lookEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return take(d)
-	}
-	return w, err
+	return &StepWriter{ctx: ctx, tx: tx, removed: removed, last: last, most: most}, err
 }
 
 // Begin begins a step. A step without decisions is not written. A step may have one decision about a node.
@@ -53,14 +47,7 @@ func (w *StepWriter) Begin(opt Options) error {
 		return fmt.Errorf("decision: %w", err)
 	}
 	w.isBegun, w.last.place = true, 0
-	w.last.Who, w.last.Why = opt.Who, opt.Why
-	now := opt.Now()
-	if w.last.Time = now; !opt.Time.IsZero() {
-		w.last.Time = opt.Time.UTC().Truncate(time.Microsecond)
-	}
-	if now.After(w.last.EntryTime) {
-		w.last.EntryTime = now
-	}
+	w.last.Who, w.last.Why, w.last.Time = opt.Who, opt.Why, opt.Time
 	return nil
 }
 
@@ -85,11 +72,8 @@ func (w *StepWriter) Add(req Request) error {
 	if err != nil {
 		return naming.Node(w.tx, req.Node, err)
 	}
-	d := draft{historyRecord: historyRecord{Decision: Decision{Node: req.Node, Kind: req.Kind, To: req.To}}}
-	if shown := req.View; shown != nil {
-		d.isShown, d.suggestion = true, shown.Suggestion
-		d.From, d.Before, d.WasDisputed, d.Run = shown.Label, shown.Decision, shown.Disputed, shown.Run
-	}
+	d := &draft{shown: req.View}
+	d.Node, d.Kind, d.To = req.Node, req.Kind, req.To
 	return w.add(d)
 }
 
@@ -104,53 +88,42 @@ func (w *StepWriter) hasClass(name string) bool {
 }
 
 // add gives a draft its place in the history.
-func (w *StepWriter) add(d draft) error {
+func (w *StepWriter) add(d *draft) error {
+	switch {
+	case len(w.drafts) == w.most:
+		return kv.ErrTxTooBig
+	case len(w.drafts)%lookEvery == 0 && w.ctx.Err() != nil:
+		return w.ctx.Err()
+	}
 	if w.last.place == 0 {
 		w.last.Step++
-		w.entries.Steps++
 	}
 	w.last.Seq++
 	d.Seq, d.Step, d.place = w.last.Seq, w.last.Step, w.last.place
-	d.Time, d.EntryTime, d.Who, d.Why = w.last.Time, w.last.EntryTime, w.last.Who, w.last.Why
+	d.Time, d.Who, d.Why = w.last.Time, w.last.Who, w.last.Why
 	w.last.place++
-	w.entries.Last, w.entries.Step = d.Seq, d.Step
-	return w.take(d)
+	w.drafts = append(w.drafts, d)
+	return nil
 }
 
 // A draft is an entry whose node has not been read: complete makes an entry of it. It has To only for Relabel and undo.
 type draft struct {
 	historyRecord
 
-	// The person saw the node with From, Before, WasDisputed, Run and this suggestion.
-	isShown    bool
-	suggestion string
-
-	unscored bool // of an undo: the score of the node goes
+	shown    *View // the node as the person saw it; nil: do not compare
+	unscored bool  // of an undo: the score of the node goes
 
 	// Of an entry.
 	decidedBy kv.Value // the value of DecidedByColumn after it
 	isRemoved bool     // the node was removed: only the history changes
 }
 
-// A nodeState holds the values of a node that decisions change.
-type nodeState struct {
-	label    string // "" is none
-	decision Kind
-	disputed bool
-}
-
-// isTrusted reports whether the label is one that people have decided on and agree about.
-func (s nodeState) isTrusted() bool { return s.decision != None && s.decision != Unsure && !s.disputed }
-
-// state is the state of the node after an entry.
-func (d *Decision) state() nodeState { return nodeState{d.Label, d.After, d.Disputed} }
-
 // A nodeFacts is all that an entry says of its node.
 type nodeFacts struct {
 	View
-	standing *standing
-	id       string  // "": the node was removed
-	score    float64 // NaN: none
+	entries []Decision // about it, the oldest first
+	id      string     // "": the node was removed
+	score   float64    // NaN: none
 }
 
 // A Reader reads nodes as a person would be shown them, fastest in ascending order. It belongs to one goroutine.
@@ -206,7 +179,7 @@ func (r *Reader) View(v kv.NodeID) (View, error) {
 	return shown, err
 }
 
-// facts reads all but the standing decisions.
+// facts reads all but the entries.
 func (r *Reader) facts(v kv.NodeID) (f nodeFacts, err error) {
 	if f.View, err = r.View(v); err != nil {
 		return f, err
@@ -225,11 +198,11 @@ func (d *draft) complete(f *nodeFacts) error {
 		d.unscored = false
 		return nil
 	}
-	shown := View{Label: d.From, Suggestion: d.suggestion, Decision: d.Before, Disputed: d.WasDisputed, Run: d.Run}
-	if d.isShown && shown != f.View {
-		return &ChangedError{ID: f.id, Was: shown, Now: f.View}
+	if d.shown != nil && *d.shown != f.View {
+		return &ChangedError{ID: f.id, Was: *d.shown, Now: f.View}
 	}
-	if standing := f.standing.decisions; d.Undoes != 0 && len(standing) > 0 && standing[len(standing)-1].Seq > d.Undoes {
+	stands := standing(f.entries)
+	if last := len(stands) - 1; d.Undoes != 0 && last >= 0 && stands[last].Seq > d.Undoes {
 		return &LaterDecisionError{ID: f.id}
 	}
 	d.ID, d.From, d.Before, d.WasDisputed, d.Run, d.Score = f.id, f.Label, f.Decision, f.Disputed, f.Run, f.score
@@ -241,7 +214,8 @@ func (d *draft) complete(f *nodeFacts) error {
 			}
 			d.To = f.Suggestion
 		case Reject, Unlabel:
-			agrees := d.Kind == Unlabel && f.standing.hasOthers(d.Who) // that no label is right
+			isOther := func(earlier Decision) bool { return earlier.Who != d.Who }
+			agrees := d.Kind == Unlabel && slices.ContainsFunc(stands, isOther) // that no label is right
 			if f.Label == "" && !agrees {
 				return fmt.Errorf("node %s has %w to %s", f.id, ErrNoLabel, d.Kind)
 			}
@@ -252,11 +226,11 @@ func (d *draft) complete(f *nodeFacts) error {
 			d.To = f.Label
 		}
 	}
-	f.standing.add(d.Decision)
+	f.entries = append(f.entries, d.Decision)
 	if d.Undoes == 0 {
-		d.settle(f.standing)
+		d.settle(f.entries)
 	}
-	d.decidedBy = f.standing.decidedBy()
+	d.decidedBy = decidedBy(f.entries)
 	if f.Label, f.Decision, f.Disputed = d.Label, d.After, d.Disputed; d.unscored {
 		f.score = math.NaN()
 	}

@@ -24,9 +24,8 @@ type SeenByScores func(tx *kv.Tx) (seq int64, err error)
 // A label that was changed since without a decision is set back too; From has the changed label. Of a removed node only
 // the history changes. If a run after the decision has scored the label that is taken back, Undo removes this score
 // (see SeenByScores): the node is no suspect until it is scored again.
-func Undo(ctx context.Context, s *kv.Store, opt Options, seenBy SeenByScores) (Entries, error) {
-	step := int64(0)
-	entries, err := WriteSteps(ctx, s, func(w *StepWriter) error {
+func Undo(ctx context.Context, s *kv.Store, opt Options, seenBy SeenByScores) ([]Decision, error) {
+	return WriteSteps(ctx, s, func(w *StepWriter) error {
 		last, err := lastStep(ctx, w.tx, opt.Who, math.MaxInt64)
 		switch {
 		case err != nil:
@@ -38,7 +37,6 @@ func Undo(ctx context.Context, s *kv.Store, opt Options, seenBy SeenByScores) (E
 		case opt.Last != 0 && last.Step != opt.Last:
 			return fmt.Errorf("undo step %d: step %d is the last one: %w", opt.Last, last.Step, ErrChanged)
 		}
-		step = last.Step
 		newest := int64(0)
 		if seenBy != nil {
 			if newest, err = seenBy(w.tx); err != nil {
@@ -62,38 +60,28 @@ func Undo(ctx context.Context, s *kv.Store, opt Options, seenBy SeenByScores) (E
 		}
 		return nil
 	})
-	if later, ok := errors.AsType[*LaterDecisionError](err); ok {
-		later.Step = step
-	}
-	return entries, err
 }
 
 // takeBack adds the entry that takes one back. The scores have seen the labels up to entry newest.
 func (w *StepWriter) takeBack(undone historyRecord, newest int64) error {
-	return w.add(draft{
-		historyRecord: historyRecord{
-			Decision: Decision{
-				Node: undone.Node, Kind: undone.Kind, To: undone.From, Label: undone.From, After: undone.Before,
-				Disputed: undone.WasDisputed,
-				Undoes:   undone.Seq,
-				// If the node was removed since, nothing else says what the entry is about.
-				ID: undone.ID, From: undone.Label, Before: undone.After, WasDisputed: undone.Disputed, Score: math.NaN(),
-			},
-		},
-		unscored: undone.Seq <= newest && undone.From != undone.Label,
-	})
+	d := &draft{unscored: undone.Seq <= newest && undone.From != undone.Label}
+	d.Decision = Decision{
+		Node: undone.Node, Kind: undone.Kind, To: undone.From, Label: undone.From, After: undone.Before,
+		Disputed: undone.WasDisputed, Undoes: undone.Seq,
+		// If the node was removed since, nothing else says what the entry is about.
+		ID: undone.ID, From: undone.Label, Before: undone.After, WasDisputed: undone.Disputed, Score: math.NaN(),
+	}
+	return w.add(d)
 }
 
 // A LaterDecisionError says that a step cannot be taken back, because somebody else has decided on one of its nodes
 // later. It is an ErrChanged.
 type LaterDecisionError struct {
-	Step int64  // that was to be taken back
-	ID   string // of the node
+	ID string // of the node
 }
 
 func (e *LaterDecisionError) Error() string {
-	return fmt.Sprintf("undo step %d: somebody else has decided on node %q later, and has to take that back first",
-		e.Step, e.ID)
+	return fmt.Sprintf("undo: somebody else has decided on node %q later, and has to take that back first", e.ID)
 }
 
 // Is reports that it is an ErrChanged.

@@ -5,128 +5,83 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// mostTogether bounds the decisions of a transaction, whose drafts wait in memory.
+// mostTogether bounds the decisions of a transaction.
 const mostTogether = 1 << 15
 
 // writeTogether is WriteSteps in one transaction. If it cannot hold them, the error is kv.ErrTxTooBig.
-func writeTogether(ctx context.Context, s *kv.Store, name func(w *StepWriter) error) (entries Entries, err error) {
+func writeTogether(ctx context.Context, s *kv.Store, name func(w *StepWriter) error) (w *StepWriter, err error) {
 	err = s.UpdateContext(ctx, func(tx *kv.Tx) error {
-		var drafts []*draft
-		w, err := newStepWriter(ctx, tx, func(d draft) error {
-			if len(drafts) == mostTogether {
-				return kv.ErrTxTooBig
-			}
-			drafts = append(drafts, &d)
-			return nil
-		})
-		if err != nil {
+		if w, err = newStepWriter(ctx, tx, mostTogether); err != nil {
 			return err
 		}
 		if err := name(w); err != nil {
 			return err
 		}
-		slices.SortStableFunc(drafts, func(a, b *draft) int { return cmp.Compare(a.Node, b.Node) })
-		each := func(yield func(*draft, error) bool) {
-			for _, d := range drafts {
-				if !yield(d, nil) {
-					return
-				}
-			}
-		}
-		if entries, err = w.complete(ctx, each, func(*draft) error { return nil }); err != nil {
+		if err := w.complete(); err != nil {
 			return err
 		}
-		for _, d := range drafts {
+		for _, d := range w.drafts {
 			if err := d.put(tx); err != nil {
 				return err
 			}
 		}
 		return ctx.Err()
 	})
-	return entries, err
+	return w, err
 }
 
-// complete makes entries of drafts and calls use with each. The drafts are sorted by node, then by number. Of several
-// errors it returns that of the first draft.
-func (w *StepWriter) complete(
-	ctx context.Context, drafts iter.Seq2[*draft, error], use func(*draft) error,
-) (Entries, error) {
-	entries := w.entries
+// complete makes entries of the drafts, and sorts them by node, then by number. Of several errors it returns that of
+// the first draft.
+func (w *StepWriter) complete() error {
+	slices.SortStableFunc(w.drafts, func(a, b *draft) int { return cmp.Compare(a.Node, b.Node) })
 	nodes, err := NewReader(w.tx)
 	if err != nil {
-		return entries, err
+		return err
 	}
-	people := entryReader{ctx: ctx, tx: w.tx}
+	people := entryReader{ctx: w.ctx, tx: w.tx}
 	defer people.stop()
 	var f nodeFacts
 	node, step := kv.NoNode, int64(0) // of the draft before
-	var failures refusals
-	for d, err := range drafts {
-		if err != nil {
-			return entries, err
-		}
+	var failed *draft                 // the first that cannot be an entry
+	var failure error                 // of it
+	changed := int64(0)               // counts the nodes that are not as they were shown
+	for _, d := range w.drafts {
 		isTwice := d.Node == node && d.Step == step
 		if d.Node != node {
 			f, err = nodes.facts(d.Node)
-			if f.standing = new(standing); err == nil && f.Decision != None {
-				err = people.of(d.Node, f.standing)
+			if err == nil && f.Decision != None {
+				f.entries, err = people.of(d.Node)
 			}
 			if err != nil {
-				return entries, naming.Node(w.tx, d.Node, err)
+				return naming.Node(w.tx, d.Node, err)
 			}
 		}
 		node, step = d.Node, d.Step
-		if err := ctx.Err(); err != nil {
-			return entries, err
+		if err := w.ctx.Err(); err != nil {
+			return err
 		}
 		if isTwice {
-			err = fmt.Errorf("node %s: %w", f.id, ErrDecidedTwice)
+			err = fmt.Errorf("node %s is decided on twice in one step: %w", f.id, ErrOptions)
 		} else {
 			err = d.complete(&f)
 		}
-		if err != nil {
-			failures.add(d.Seq, err)
-			continue
+		if errors.Is(err, ErrChanged) {
+			changed++
 		}
-		if d.Disputed {
-			entries.Disputed++
-		}
-		if err := use(d); err != nil {
-			return entries, err
+		if err != nil && (failed == nil || d.Seq < failed.Seq) {
+			failed, failure = d, err
 		}
 	}
-	return entries, failures.err()
-}
-
-// refusals are the drafts that cannot be entries.
-type refusals struct {
-	seq     int64 // of first
-	first   error
-	changed int64 // counts the nodes that are not as they were shown
-}
-
-func (r *refusals) add(seq int64, err error) {
-	if r.first == nil || seq < r.seq {
-		r.seq, r.first = seq, err
+	if change, ok := errors.AsType[*ChangedError](failure); ok {
+		change.Count = changed
 	}
-	if errors.Is(err, ErrChanged) {
-		r.changed++
-	}
-}
-
-// err is the first error.
-func (r *refusals) err() error {
-	if change, ok := errors.AsType[*ChangedError](r.first); ok {
-		change.Count = r.changed
-	}
-	return r.first
+	return failure
 }
 
 // put writes an entry, and the values of its node that it changes.
@@ -142,10 +97,7 @@ func (d *draft) put(tx *kv.Tx) error {
 		return err
 	}
 	for _, column := range entryColumns {
-		if column.name == ScoreColumn && !d.unscored {
-			continue
-		}
-		if err := column.set(tx, d.Node, column.value(d)); err != nil {
+		if err := column.set(tx, d); err != nil {
 			return err
 		}
 	}
@@ -180,14 +132,16 @@ func textValue(text string) kv.Value {
 	return kv.ValueOf(text)
 }
 
-// holds reports whether a value of the column is the wanted one.
-func (c *entryColumn) holds(value, want kv.Value) bool {
-	return value == want || c.kind == kv.KindClass && value.Str() == want.Str()
+// holds reports whether a value of the column is that after an entry.
+func (c *entryColumn) holds(value kv.Value, d *draft) bool {
+	want := c.value(d)
+	return value == want || c.kind == kv.KindClass && value.Str() == want.Str() || c.name == ScoreColumn && !d.unscored
 }
 
-// set sets the value of a node in the column, which need not be there yet. If the node has the value, nothing is
-// written.
-func (c *entryColumn) set(tx *kv.Tx, v kv.NodeID, value kv.Value) error {
+// set sets the value of a node in the column, which need not be there yet, to that after an entry about it. If the node
+// has the value, nothing is written.
+func (c *entryColumn) set(tx *kv.Tx, d *draft) error {
+	value := c.value(d)
 	if _, there := tx.Column(c.name); !there {
 		if value.IsNull() {
 			return nil
@@ -196,12 +150,12 @@ func (c *entryColumn) set(tx *kv.Tx, v kv.NodeID, value kv.Value) error {
 			return err
 		}
 	}
-	old, err := tx.Value(v, c.name)
+	old, err := tx.Value(d.Node, c.name)
 	switch {
-	case err != nil || c.holds(old, value):
+	case err != nil || c.holds(old, d):
 		return err
 	case c.name == kv.LabelColumn:
-		return tx.SetLabel(v, value.Str())
+		return tx.SetLabel(d.Node, value.Str())
 	}
-	return tx.SetValue(v, c.name, value)
+	return tx.SetValue(d.Node, c.name, value)
 }

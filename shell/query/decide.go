@@ -51,7 +51,7 @@ func (q *query) decide(ctx context.Context, s *Statement) (*Result, error) {
 			return nil, err
 		}
 	}
-	entries, err := decide.WriteSteps(ctx, q.store, func(w *decide.StepWriter) error {
+	made, err := decide.WriteSteps(ctx, q.store, func(w *decide.StepWriter) error {
 		if err := w.Begin(opt); err != nil {
 			return err
 		}
@@ -68,12 +68,12 @@ func (q *query) decide(ctx context.Context, s *Statement) (*Result, error) {
 	if err != nil {
 		return nil, undecided(err)
 	}
-	if entries.Len() > 0 {
-		q.note(wording.Nodes(entries.Len()) + " " + wording.Decided(s.kind) + ": undo takes it back")
+	if len(made) > 0 {
+		q.note(wording.Nodes(int64(len(made))) + " " + wording.Decided(s.kind) + ": undo takes it back")
 	} else {
 		q.note("nothing is decided: the condition finds no node")
 	}
-	if s.where != nil && !s.all && (q.asksScore || entries.Len() == 0) {
+	if s.where != nil && !s.all && (q.asksScore || len(made) == 0) {
 		run, err := q.newestRun()
 		if err != nil {
 			return nil, err
@@ -81,12 +81,16 @@ func (q *query) decide(ctx context.Context, s *Statement) (*Result, error) {
 		q.note(fmt.Sprintf(
 			"a condition takes suspects above the threshold %.4g only; with all where, it takes other nodes too", run.Threshold))
 	}
-	if entries.Disputed > 0 {
-		q.note(wording.Disputed(entries.Disputed))
+	disputed := int64(0)
+	for _, d := range made {
+		if d.Disputed {
+			disputed++
+		}
 	}
-	r := q.entriesTable(ctx, entries, decisionColumns)
-	r.entries = entries
-	return r, nil
+	if disputed > 0 {
+		q.note(wording.Disputed(disputed))
+	}
+	return q.madeTable(made, decisionColumns)
 }
 
 // undecided returns the error of a decision. It says that nothing is decided, unless the decisions were committed.
@@ -99,7 +103,10 @@ func undecided(err error) error {
 
 // decideOptions says who decides, when, and why.
 func (q *query) decideOptions(why *literal) (decide.Options, error) {
-	opt := decide.Options{Who: q.Who, Now: q.Now}
+	opt := decide.Options{Who: q.Who}
+	if q.Now != nil {
+		opt.Time = q.Now()
+	}
 	if opt.Who == "" {
 		opt.Who = UserName()
 	}
@@ -256,12 +263,10 @@ func (q *query) undo(ctx context.Context, _ *Statement) (*Result, error) {
 	if err := q.checkArguments(); err != nil {
 		return nil, err
 	}
-	entries, err := cleaner.Undo(ctx, q.store, opt)
+	made, err := cleaner.Undo(ctx, q.store, opt)
 	if err != nil {
 		return nil, err
 	}
-	q.note("taken back: 1 step, " + wording.Count(entries.Len(), "decision", "decisions"))
-	r := q.entriesTable(ctx, entries, []string{"id", "decision", "from", "to", "undoes"})
-	r.entries = entries
-	return r, nil
+	q.note("taken back: 1 step, " + wording.Count(int64(len(made)), "decision", "decisions"))
+	return q.madeTable(made, []string{"id", "decision", "from", "to", "undoes"})
 }

@@ -62,7 +62,7 @@ func ExampleExec() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(made.Entries().Len(), "decision is made")
+	fmt.Println(len(made.Decisions()), "decision is made")
 	// Output:
 	//   hub: Theory → Systems
 	// Relabel 1 node as 'Systems'?

@@ -57,34 +57,28 @@ func decisionRows(decisions iter.Seq2[decide.Decision, error], integerIDs bool) 
 	}
 }
 
-// entriesTable is the Result of the entries that a statement wrote. Nobody may ever range over it, and so it holds no
-// snapshot: its rows are read in one of their own.
-func (q *query) entriesTable(ctx context.Context, entries decide.Entries, names []string) *Result {
-	store, integerIDs := q.store, q.tx.Shape().IntegerIDs
+// madeTable is the Result of the decisions that a statement made.
+func (q *query) madeTable(made []decide.Decision, names []string) (*Result, error) {
+	removed, err := q.tx.Removed()
+	if err != nil {
+		return nil, err
+	}
 	columns := slices.DeleteFunc(historyColumnsOf(q.tx),
 		func(c ColumnInfo) bool { return !slices.Contains(names, c.Name) })
 	decisions := func(yield func(decide.Decision, error) bool) {
-		tx := store.Begin()
-		defer tx.Close()
-		if err := tx.Err(); err != nil {
-			yield(decide.Decision{}, err)
-			return
-		}
-		removed, err := tx.Removed()
-		if err != nil {
-			yield(decide.Decision{}, err)
-			return
-		}
-		for d, err := range entries.Read(ctx, tx) {
+		for _, d := range made {
 			if d.Undoes != 0 && removed.Has(d.Node) {
 				d.From, d.To = "", "" // no label has moved
 			}
-			if !yield(d, err) {
+			if !yield(d, nil) {
 				return
 			}
 		}
 	}
-	return NewResult(columns, project(decisionRows(decisions, integerIDs), historyColumns, columnNames(columns)))
+	rows := decisionRows(decisions, q.tx.Shape().IntegerIDs)
+	r := NewResult(columns, project(rows, historyColumns, columnNames(columns)))
+	r.made = made
+	return r, nil
 }
 
 // decisionFields are all that is said of a decision.

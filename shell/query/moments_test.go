@@ -55,8 +55,12 @@ func TestMoments(t *testing.T) {
 	}
 	mustAsk := func(text string) { must.Get(ask(t.Context(), text))(t) }
 	for _, text := range []string{"clean seed 1", "audit draw 30", "reject where label is not null", "rescore", "undo",
-		"relabel n4 'Systems'", "create index on year"} {
+		"relabel n4 'Systems'", "undo", "relabel n4 'Systems'", "create index on year"} {
 		mustAsk(text)
+		shown := fmt.Sprint(must.Get(ask(t.Context(), "suspects limit 1"))(t))
+		if strings.Contains(shown, "older than changes") {
+			t.Errorf("the scores do not follow %s: %s", text, shown)
+		}
 	}
 	for _, c := range []struct{ text, before string }{
 		{"suspects where score > 0.1 and label = 'Theory' order by score desc limit 5", ""},

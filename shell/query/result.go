@@ -15,7 +15,7 @@ type Result struct {
 	columns []ColumnInfo
 	rows    iter.Seq2[[]kv.Value, error]
 	notices []string
-	entries decide.Entries
+	made    []decide.Decision
 	Layout
 }
 
@@ -63,8 +63,8 @@ func (r *Result) Columns() []ColumnInfo { return r.columns }
 // none.
 func (r *Result) Notices() []string { return r.notices }
 
-// Entries are the entries that a decision or an undo has added to the history. Their Steps are 0 if there are none.
-func (r *Result) Entries() decide.Entries { return r.entries }
+// Decisions are the entries that a decision or an undo has added to the history. The caller must not change them.
+func (r *Result) Decisions() []decide.Decision { return r.made }
 
 // Rows yields the rows in order, each as soon as it is known. The values are in the order of Columns, and the caller
 // may keep and change them. On failure Rows yields the error, and stops. The end of the context or the transaction

@@ -1,11 +1,14 @@
 // Package audit tells the share of wrong labels from labels that chance chose for a look. It knows strata, draws and
-// answers, and nothing of graphs, stores or how scores are made.
+// judgements, and nothing of graphs, stores or how scores are made. A draw that is Unsettled counts as right in the low
+// end of an interval, and as wrong in its high end.
 package audit
 
 import (
 	"math"
 
 	"gonum.org/v1/gonum/mathext"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 )
 
 // Level is the chance that the intervals of all looks contain the true share.
@@ -26,18 +29,6 @@ const (
 
 	// mostGain bounds by how much strata raise the effective number of draws.
 	mostGain = 2
-)
-
-// An Answer is people's verdict on a drawn label.
-type Answer uint8
-
-// The answers. Unsure stands for every look that did not settle the label: it counts as right in the low end of an
-// interval, and as wrong in its high end.
-const (
-	Open Answer = iota
-	Right
-	Wrong
-	Unsure
 )
 
 // A Draw is a drawn label: its node and the stratum that it stands for.
@@ -76,9 +67,9 @@ func (s *Sample) NextLook(after int) int {
 }
 
 // Look is the latest look whose draws are all answered; zero before the first.
-func (s *Sample) Look(answers []Answer) (look int) {
+func (s *Sample) Look(answers []decide.Judgement) (look int) {
 	for i, answer := range answers {
-		if answer == Open {
+		if answer == decide.Unjudged {
 			break
 		}
 		if i+1 == s.NextLook(i) {
@@ -97,12 +88,12 @@ func (s *Sample) Look(answers []Answer) (look int) {
 // Graubard have it for samples in strata; m is at most twice the draws. A draw that is unsure has the share of wrong
 // ones among the others in the rate; where most are unsure, the others do not tell their share, and only the interval
 // is known.
-func (s *Sample) Estimate(answers []Answer, look int) (e Estimate) {
+func (s *Sample) Estimate(answers []decide.Judgement, look int) (e Estimate) {
 	for _, answer := range answers[:look] {
 		switch answer {
-		case Right:
+		case decide.Right:
 			e.Right++
-		case Wrong:
+		case decide.Wrong:
 			e.Wrong++
 		}
 	}
@@ -127,15 +118,15 @@ func (s *Sample) Estimate(answers []Answer, look int) (e Estimate) {
 }
 
 // rate is the share of wrong labels and the effective number of draws, with a share of wrong ones among the unsure.
-func (s *Sample) rate(answers []Answer, unsure float64) (rate, effective float64) {
+func (s *Sample) rate(answers []decide.Judgement, unsure float64) (rate, effective float64) {
 	wrong, draws := make([]float64, len(s.Sizes)), make([]float64, len(s.Sizes))
 	for i, answer := range answers {
 		h := s.Draws[i].Stratum
 		draws[h]++
 		switch answer {
-		case Wrong:
+		case decide.Wrong:
 			wrong[h]++
-		case Unsure:
+		case decide.Unsettled:
 			wrong[h] += unsure
 		}
 	}
@@ -193,7 +184,7 @@ const leastOfGroup = 10
 
 // ByGroup tells the rate of each group, from the answers to the first draws [look] and the group of each draw. The
 // interval of a group holds with Level by itself, not together with others.
-func (s *Sample) ByGroup(answers []Answer, groups []int, look, count int) []Group {
+func (s *Sample) ByGroup(answers []decide.Judgement, groups []int, look, count int) []Group {
 	all := make([]Group, count)
 	draws := make([]float64, len(s.Sizes))
 	for i := range look {
@@ -204,14 +195,14 @@ func (s *Sample) ByGroup(answers []Answer, groups []int, look, count int) []Grou
 		h, g := s.Draws[i].Stratum, groups[i]
 		weight := float64(s.Sizes[h]) / draws[h]
 		switch answer {
-		case Wrong:
+		case decide.Wrong:
 			wrong[g] += weight
 			all[g].Wrong++
 			fallthrough
-		case Right:
+		case decide.Right:
 			settled[g] += weight
 			all[g].Answered++
-		case Unsure:
+		case decide.Unsettled:
 			unsure[g] += weight
 		}
 	}

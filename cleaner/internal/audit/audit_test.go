@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
@@ -144,12 +145,12 @@ func TestLooks(t *testing.T) {
 	if want := []int{25, 50, 100, 130}; !slices.Equal(looks, want) {
 		t.Errorf("looks at %d, want %d", looks, want)
 	}
-	answers := make([]Answer, 130)
+	answers := make([]decide.Judgement, 130)
 	for _, c := range []struct{ answered, look int }{{0, 0}, {24, 0}, {25, 25}, {49, 25}, {50, 50}, {129, 100},
 		{130, 130}} {
 		clear(answers)
 		for i := range c.answered {
-			answers[i] = Right + Answer(i%3)
+			answers[i] = decide.Right + decide.Judgement(i%3)
 		}
 		if got := s.Look(answers); got != c.look {
 			t.Errorf("%d answers: look %d, want %d", c.answered, got, c.look)
@@ -158,7 +159,7 @@ func TestLooks(t *testing.T) {
 	clear(answers)
 	for i := range answers {
 		if i != 30 {
-			answers[i] = Right
+			answers[i] = decide.Right
 		}
 	}
 	if got := s.Look(answers); got != 25 {
@@ -184,11 +185,11 @@ func TestExactInterval(t *testing.T) {
 
 func TestAllLooked(t *testing.T) {
 	s := draw(t, randomScores(30), 1)
-	answers := make([]Answer, 30)
+	answers := make([]decide.Judgement, 30)
 	for i := range answers {
-		answers[i] = Right
+		answers[i] = decide.Right
 	}
-	answers[3], answers[17], answers[20] = Wrong, Wrong, Unsure
+	answers[3], answers[17], answers[20] = decide.Wrong, decide.Wrong, decide.Unsettled
 	e := s.Estimate(answers, 30)
 	if !near(e.Low, 2./30) || !near(e.High, 3./30) || e.Rate < e.Low || e.Rate > e.High {
 		t.Errorf("%+v, want 2/30 to 3/30", e)
@@ -207,22 +208,23 @@ func near(a, b float64) bool { return math.Abs(a-b) < 1e-12 }
 
 func TestEdges(t *testing.T) {
 	s := draw(t, randomScores(1000), 1)
-	all := func(of Answer) Estimate { return s.Estimate(slices.Repeat([]Answer{of}, 50), 50) }
-	if e := all(Right); e.Rate != 0 || e.Low != 0 || !near(e.High, 1-math.Pow(lookError/2, 1./50)) {
+	all := func(of decide.Judgement) Estimate { return s.Estimate(slices.Repeat([]decide.Judgement{of}, 50), 50) }
+	if e := all(decide.Right); e.Rate != 0 || e.Low != 0 || !near(e.High, 1-math.Pow(lookError/2, 1./50)) {
 		t.Errorf("none wrong: %+v", e)
 	}
-	if e := all(Wrong); !near(e.Rate, 1) || !near(e.Low, math.Pow(lookError/2, 1./50)) || e.High != 1 {
+	if e := all(decide.Wrong); !near(e.Rate, 1) || !near(e.Low, math.Pow(lookError/2, 1./50)) || e.High != 1 {
 		t.Errorf("all wrong: %+v", e)
 	}
-	if e := all(Unsure); e.Low != 0 || e.High != 1 || !math.IsNaN(e.Rate) {
+	if e := all(decide.Unsettled); e.Low != 0 || e.High != 1 || !math.IsNaN(e.Rate) {
 		t.Errorf("all unsure: %+v", e)
 	}
 	// The rate is of those that are settled, if they are half of the draws.
-	half := append(slices.Repeat([]Answer{Unsure}, 25), slices.Repeat([]Answer{Right}, 25)...)
+	half := slices.Repeat([]decide.Judgement{decide.Unsettled}, 50)
+	copy(half[25:], slices.Repeat([]decide.Judgement{decide.Right}, 25))
 	if e := s.Estimate(half, 50); e.Rate != 0 || e.Low != 0 || e.High < 0.5 {
 		t.Errorf("half unsure: %+v", e)
 	}
-	half[25] = Unsure
+	half[25] = decide.Unsettled
 	if e := s.Estimate(half, 50); !math.IsNaN(e.Rate) || e.Low != 0 || e.High < 0.5 {
 		t.Errorf("more than half unsure: %+v", e)
 	}
@@ -252,15 +254,15 @@ func TestCoverage(t *testing.T) {
 				var held, width, plain float64
 				for seed := range uint64(runs) {
 					s := draw(t, score, seed)
-					answers := make([]Answer, 200)
+					answers := make([]decide.Judgement, 200)
 					for i := range answers {
 						switch {
 						case chance.Float64() < unsure:
-							answers[i] = Unsure
+							answers[i] = decide.Unsettled
 						case wrong[s.Draws[i].Node]:
-							answers[i] = Wrong
+							answers[i] = decide.Wrong
 						default:
-							answers[i] = Right
+							answers[i] = decide.Right
 						}
 					}
 					all := 1.
@@ -288,12 +290,12 @@ func TestCoverage(t *testing.T) {
 
 func TestGroups(t *testing.T) {
 	s := draw(t, randomScores(1000), 1)
-	answers, groups := make([]Answer, 100), make([]int, 100)
+	answers, groups := make([]decide.Judgement, 100), make([]int, 100)
 	for i := range answers {
-		answers[i], groups[i] = Right, i%4/2 // 50 draws each of groups 0 and 1
+		answers[i], groups[i] = decide.Right, i%4/2 // 50 draws each of groups 0 and 1
 		switch {
 		case i%10 == 0:
-			answers[i] = Wrong
+			answers[i] = decide.Wrong
 		case i == 99:
 			groups[i] = 2
 		}

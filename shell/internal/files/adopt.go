@@ -61,13 +61,15 @@ func Adopt(ctx context.Context, store *kv.Store, path string, opt Adopting) (Ado
 		return a.Adoption, err
 	}
 	now := time.Now()
-	entries, err := decide.WriteSteps(ctx, store, func(w *decide.StepWriter) error {
-		return a.decide(w, func() time.Time { return now })
+	made, err := decide.WriteSteps(ctx, store, func(w *decide.StepWriter) error {
+		return a.decide(w, now)
 	})
 	if err != nil {
 		return a.Adoption, err
 	}
-	a.Adoption.Count, a.Steps = entries.Len(), entries.Steps
+	if n := len(made); n > 0 {
+		a.Adoption.Count, a.Steps = int64(n), made[n-1].Step-made[0].Step+1
+	}
 	return a.Adoption, nil
 }
 
@@ -166,15 +168,16 @@ func (a *adopter) compare(ctx context.Context, tx *kv.Tx, of []filedDecision) er
 
 // decide names the decisions that are taken, in the order of the file. Neighbouring ones of one moment, person and
 // reason become one step.
-func (a *adopter) decide(w *decide.StepWriter, now func() time.Time) error {
+func (a *adopter) decide(w *decide.StepWriter, now time.Time) error {
 	var step decide.Options
 	for i, d := range a.taken {
 		why := d.Why
 		if why == "" && d.Kind == decide.None {
 			why = "imported from " + wording.Short(filepath.Base(a.path))
 		}
-		if who := a.who(d); i == 0 || who != step.Who || why != step.Why || !d.Time.Equal(step.Time) {
-			step = decide.Options{Who: who, Why: why, Time: d.Time, Now: now}
+		who, at := a.who(d), cmp.Or(d.Time, now)
+		if i == 0 || who != step.Who || why != step.Why || !at.Equal(step.Time) {
+			step = decide.Options{Who: who, Why: why, Time: at}
 			if err := w.Begin(step); err != nil {
 				return err
 			}

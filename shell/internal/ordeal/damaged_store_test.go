@@ -45,7 +45,7 @@ func newLifetime(t *testing.T) *lifetime {
 	db := filepath.Join(dir, "g")
 	l.before = append(l.before, filepath.Join(templateDir(t, "cleaned"), "g"))
 	must.Do(t, memdir.Copy(l.before[0], db))
-	opt := decide.Options{Who: "a person", Why: "seen", Now: func() time.Time { return time.Unix(1e9, 0) }}
+	opt := decide.Options{Who: "a person", Why: "seen", Time: time.Unix(1e9, 0)}
 	session := func(number int) {
 		must.Do(t, withStore(db, kv.Options{MemoryBudget: 1}, func(store *kv.Store) error {
 			for i := range 3 {

@@ -141,7 +141,7 @@ func (r *review) show(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 	e := shown.Dossier
-	if n := len(e.History); e.Decision != decide.None && n > 0 && e.History[n-1].EntryTime.After(r.began) {
+	if n := len(e.History); e.Decision != decide.None && n > 0 && e.History[n-1].Time.After(r.began) {
 		r.at++
 		return r.refuse("%s is decided by %s meanwhile", e.ID, cmp.Or(e.History[n-1].Who, "somebody"))
 	}

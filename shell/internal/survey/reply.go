@@ -55,30 +55,19 @@ func (r Reply) Write(ctx context.Context, store *kv.Store, opt query.Options) (d
 
 // Undo takes a step back if it is the last one of the person; else the error is a decide.ErrChanged.
 func Undo(ctx context.Context, store *kv.Store, opt query.Options, step int64) (done Done, err error) {
-	entries, err := cleaner.Undo(ctx, store, decide.Options{Who: opt.Who, Last: step})
+	made, err := cleaner.Undo(ctx, store, decide.Options{Who: opt.Who, Last: step})
 	if errors.Is(err, decide.ErrNothingToUndo) {
 		err = fmt.Errorf("%w: this step is taken back already", decide.ErrChanged)
 	}
 	if err != nil {
 		return done, err
 	}
-	err = store.View(func(tx *kv.Tx) error {
-		for d, err := range entries.Read(ctx, tx) {
-			if err != nil {
-				return err
-			}
-			done = Done{ID: d.ID, Said: d.ID + ": taken back"} // not of which kind, which a blind card must not tell
-			break
-		}
-		return nil
-	})
-	if n := entries.Len(); n > 1 {
-		done = Done{Said: wording.Nodes(n) + ": taken back"}
+	if len(made) == 1 {
+		done = Done{ID: made[0].ID, Said: made[0].ID + ": taken back"} // not of which kind, which a blind card must not tell
+	} else {
+		done = Done{Said: wording.Nodes(int64(len(made))) + ": taken back"}
 	}
-	if err == nil {
-		err = done.follow(ctx, store, opt)
-	}
-	return done, err
+	return done, done.follow(ctx, store, opt)
 }
 
 // follow brings the scores around a decision up to date, if the options ask for it.

@@ -77,7 +77,7 @@ func (s *Server) hasLastWord(ctx context.Context, tx *kv.Tx, v kv.NodeID) (mine 
 		if err != nil {
 			return false, err
 		}
-		mine = d.Who == s.Query.Who && d.Undoes == 0 && d.EntryTime.After(s.began)
+		mine = d.Who == s.Query.Who && d.Undoes == 0 && d.Time.After(s.began)
 	}
 	return mine, nil
 }
