@@ -143,7 +143,7 @@ var ErrAudit = errors.New("cleaner: no labels to draw")
 // DrawAudit asks people for the first size labels of an order that chance fixes. The first call makes the order by
 // seed, from the labels that have a score and no judgement by people; later calls ask for more of it, never for fewer.
 // Labels that ReadAudit leaves out do not count in size. Every label has the same chance, in strata of equal size by
-// score. It returns kv.ErrNotFound if the store was never cleaned, and ErrAudit if there is no such label, or size is
+// score. It returns ErrNotCleaned if the store was never cleaned, and ErrAudit if there is no such label, or size is
 // not from 1 to MostAuditDraws.
 func DrawAudit(ctx context.Context, s *kv.Store, size int, seed uint64) error {
 	if size < 1 || size > MostAuditDraws {
@@ -246,10 +246,13 @@ func countJudgements(ctx context.Context, tx *kv.Tx, nodes kv.NodeID) (right, wr
 	return right, wrong, err
 }
 
-// ReadAudit tells where the audit of a store stands; kv.ErrNotFound before the first draw. Draws whose node was
-// removed, or whose label something other than a decision has changed, are left out.
+// ReadAudit tells where the audit of a store stands; nil before the first draw. Draws whose node was removed, or whose
+// label something other than a decision has changed, are left out.
 func ReadAudit(ctx context.Context, tx *kv.Tx) (*Audit, error) {
 	r, err := readAuditRecord(tx)
+	if errors.Is(err, kv.ErrNotFound) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}

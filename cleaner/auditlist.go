@@ -107,8 +107,8 @@ func listKey(number int) string { return fmt.Sprintf("list %d", number) }
 // DrawList chooses a list for a promise by the scores as they are, and asks people for so many of its labels, 0 for
 // Audit.ListDraws. Only labels that nobody has decided on are in it. It does nothing while the newest list for the
 // promise has not failed, unless all its labels are decided, or a run has scored anew since it was drawn. It returns
-// kv.ErrNotFound if nothing was drawn by DrawAudit, and ErrAudit before the first look, if Audit.Behind, if there is no
-// list that draws could show to keep the promise, or the share or draws are none that a list can have.
+// ErrAudit before the first look, if Audit.Behind, if there is no list that draws could show to keep the promise, or the
+// share or draws are none that a list can have.
 func DrawList(ctx context.Context, s *kv.Store, p Promise, draws int) error {
 	if !(p.Share >= LeastListShare && p.Share <= MostListShare) {
 		return fmt.Errorf("%w: a share of %v, want from %v to %v", ErrAudit, p.Share, LeastListShare, MostListShare)
@@ -117,17 +117,17 @@ func DrawList(ctx context.Context, s *kv.Store, p Promise, draws int) error {
 		return fmt.Errorf("%w: %d of a list, want at most %d", ErrAudit, draws, MostListDraws)
 	}
 	return s.Update(func(tx *kv.Tx) error {
-		record, err := readAuditRecord(tx)
-		if err != nil {
-			return err
-		}
 		a, err := ReadAudit(ctx, tx)
 		if err != nil {
 			return err
 		}
-		if a.Look == 0 {
-			return fmt.Errorf("%w for a list before the first look of the audit, which needs %d decided draws", ErrAudit,
-				a.NextLook)
+		if a == nil || a.Look == 0 {
+			return fmt.Errorf("%w for a list before the first look of the audit: draw labels without for, and decide the "+
+				"first 25 of them, or all", ErrAudit)
+		}
+		record, err := readAuditRecord(tx)
+		if err != nil {
+			return err
 		}
 		if a.Behind {
 			return fmt.Errorf("%w for a list while scores do not follow the last look: rescore first", ErrAudit)

@@ -152,7 +152,7 @@ func TestRefusedLists(t *testing.T) {
 	s := p.load(t, true)
 	mustClean(t, s, Options{Seed: 2, Imported: AsGiven})
 	of := Promise{ListSuspects, 0.1}
-	if err := DrawList(ctx, s, of, 0); !errors.Is(err, kv.ErrNotFound) {
+	if err := DrawList(ctx, s, of, 0); !errors.Is(err, ErrAudit) {
 		t.Errorf("before the audit: %v", err)
 	}
 	a := drawAudit(t, s, 25)

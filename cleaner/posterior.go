@@ -226,10 +226,7 @@ type look struct {
 // before the first.
 func lastLook(ctx context.Context, tx *kv.Tx, classes []string) (*look, error) {
 	a, err := ReadAudit(ctx, tx)
-	if errors.Is(err, kv.ErrNotFound) || err == nil && a.look == "" {
-		return nil, nil
-	}
-	if err != nil {
+	if err != nil || a == nil || a.look == "" {
 		return nil, err
 	}
 	l := &look{

@@ -73,7 +73,7 @@ type Rescoring struct {
 //
 // If the run was made elsewhere (Run.Elsewhere), nothing is done, and Full is an ErrElsewhere.
 //
-// It returns kv.ErrNotFound if the store was never cleaned, and ErrNoModel if the last run cannot score.
+// It returns ErrNotCleaned if the store was never cleaned, and ErrNoModel if the last run cannot score.
 func Rescore(ctx context.Context, s *kv.Store, opt RescoreOptions) (*Rescoring, error) {
 	if problems := checkResources(opt.Workers, &opt.MemoryBudget); len(problems) > 0 {
 		return nil, joinOptions(problems)

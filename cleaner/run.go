@@ -155,7 +155,15 @@ func readRun(tx *kv.Tx, key string) (*Run, error) {
 	return &run, nil
 }
 
-// LastRun returns the newest run with all that was fitted; kv.ErrNotFound when the store was never cleaned.
+// ErrNotCleaned is returned where a store has no run. It is a kv.ErrNotFound.
+var ErrNotCleaned error = notCleaned{}
+
+type notCleaned struct{}
+
+func (notCleaned) Error() string { return "the store has no scores yet: run clean first" }
+func (notCleaned) Unwrap() error { return kv.ErrNotFound }
+
+// LastRun returns the newest run with all that was fitted; ErrNotCleaned before the first.
 func LastRun(tx *kv.Tx) (*Run, error) {
 	run, err := lastRun(tx)
 	if err != nil {
@@ -183,7 +191,7 @@ func lastRun(tx *kv.Tx) (*Run, error) {
 		last = key
 	}
 	if last == "" {
-		return nil, fmt.Errorf("run: %w", kv.ErrNotFound)
+		return nil, ErrNotCleaned
 	}
 	return readRun(tx, last)
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
-	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // predictCommand trains the built-in base classifier.
@@ -164,7 +163,7 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 			return err
 		}
 		return store.View(func(tx *kv.Tx) (err error) {
-			audit, err = query.LastAudit(ctx, tx)
+			audit, err = cleaner.ReadAudit(ctx, tx)
 			return err
 		})
 	})

@@ -105,7 +105,7 @@ func (c *demoCommand) show(ctx context.Context, store *kv.Store, mislabels map[s
 	if err != nil {
 		return err
 	}
-	if _, err := print.Render(s.out, result, print.FormatTable); err != nil {
+	if _, err := print.Render(s.out, result, print.FormatTable, print.ScreenOf(s.out)); err != nil {
 		return err
 	}
 	flags, hits := 0, 0

@@ -71,18 +71,13 @@ func (f *failure) err() error {
 	case f == nil:
 		return nil
 	case f.Changed:
-		return changedError(f.Text)
+		return wording.Reworded(decide.ErrChanged, f.Text)
 	case f.Position != nil:
-		return &query.ResolveError{Pos: *f.Position, Msg: strings.TrimPrefix(f.Text, f.Position.String()+": ")}
+		text := strings.TrimPrefix(f.Text, f.Position.String()+": ")
+		return &query.TextError{Pos: *f.Position, Err: errors.New(text)}
 	}
 	return errors.New(f.Text)
 }
-
-// A changedError is a decide.ErrChanged of another process.
-type changedError string
-
-func (e changedError) Error() string { return string(e) }
-func (e changedError) Unwrap() error { return decide.ErrChanged }
 
 // do does a task for another process.
 func (t *task) do(ctx context.Context, s *streams) *taskResult {

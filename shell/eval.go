@@ -276,7 +276,7 @@ func printEvaluation(out io.Writer, evaluation *evaluate.Result, format string) 
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(evaluation)
 	}
-	if _, err = print.Render(out, evaluationTable(evaluation), print.FormatTable); err == nil {
+	if _, err = print.Render(out, evaluationTable(evaluation), print.FormatTable, print.ScreenOf(out)); err == nil {
 		_, err = fmt.Fprintln(out, ratesFound(evaluation))
 	}
 	return err

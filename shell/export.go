@@ -11,7 +11,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
-	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
@@ -104,14 +103,11 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 			if array {
 				return c.writeArray(ctx, tx, out, s)
 			}
-			if err := c.checkFooter(tx, format); err != nil {
-				return err
-			}
 			result, err := c.result(ctx, tx, run)
 			if err != nil {
 				return err
 			}
-			_, err = print.RenderOn(out, result, format, on)
+			_, err = print.Render(out, result, format, on)
 			return err
 		})
 		s.stages.end("write")
@@ -132,24 +128,6 @@ func formatOfFile(ctx context.Context, path string) (print.Format, error) {
 		"- for standard output, got --out %s", path)
 }
 
-// checkFooter refuses predictions of so many nodes and classes that what a Parquet file says of each column of each row
-// group would not fit in memory.
-func (c *exportCommand) checkFooter(tx *kv.Tx, format print.Format) error {
-	if c.What != "predictions" || format != print.FormatParquet {
-		return nil
-	}
-	nodes, classes := int64(tx.Shape().Present), int64(len(tx.Classes()))
-	if chunks := print.ParquetChunks(nodes, classes+1); chunks > mostChunks {
-		return usagef("export: the predictions of %d nodes and %d classes would make %d chunks of columns in a .parquet "+
-			"file, and its index would take too much memory: want .npy", nodes, classes, chunks)
-	}
-	return nil
-}
-
-// mostChunks is how many chunks of columns a Parquet file may have. Each takes a few hundred bytes until the file is
-// complete.
-const mostChunks = 1 << 17
-
 // isStream says whether a path leads to what has no extension to go by, such as /dev/null or a named pipe.
 func isStream(ctx context.Context, path string) bool {
 	info, err := stream.Stat(ctx, path)
@@ -165,8 +143,7 @@ var (
 		{Name: "suggested_label", Kind: kv.KindClass},
 		{Name: "confidence", Kind: kv.KindSingle},
 	}
-	scoreProperties = []string{"id", kv.LabelColumn, cleaner.ScoreColumn, cleaner.SuggestedColumn,
-		cleaner.ConfidenceColumn}
+	scoresReturned = " return id, label, score, suggested, confidence"
 )
 
 // idColumn describes the column of ids: integers if all ids are.
@@ -188,17 +165,16 @@ func (c *exportCommand) result(ctx context.Context, tx *kv.Tx, run *cleaner.Run)
 		if err != nil {
 			return nil, err
 		}
-		return nodeTable(ctx, tx, index.Query{}, scoreColumnsOf(tx), scoreProperties, c.Threads,
-			func(values []kv.Value) []kv.Value {
-				id := values[0].String()
-				if label, ok := labels[id]; ok {
-					values[1] = label
-				}
-				values[0] = kv.ValueOf(id)
-				return values
-			})
+		return nodeTable(ctx, tx, "nodes"+scoresReturned, scoreColumnsOf(tx), c.Threads, func(values []kv.Value) []kv.Value {
+			id := values[0].String()
+			if label, ok := labels[id]; ok {
+				values[1] = label
+			}
+			values[0] = kv.ValueOf(id)
+			return values
+		})
 	case "suspects":
-		return suspectsAbove(ctx, tx, run.Threshold, c.Threads)
+		return suspects(ctx, tx, c.Threads)
 	case "labels":
 		return c.labelTable(ctx, tx)
 	case "decisions":
@@ -250,34 +226,28 @@ func (c *exportCommand) labelTable(ctx context.Context, tx *kv.Tx) (*query.Resul
 	}
 	columns := []query.ColumnInfo{idColumn(tx), {Name: "label", Kind: kv.KindClass},
 		{Name: "original_label", Kind: kv.KindClass}}
-	return nodeTable(ctx, tx, index.Query{}, columns, []string{"id", kv.LabelColumn}, c.Threads,
-		func(values []kv.Value) []kv.Value {
-			id, label := values[0].String(), values[1]
-			before, ok := original[id]
-			if !ok {
-				before = label
-			}
-			return []kv.Value{kv.ValueOf(id), label, before}
-		})
+	return nodeTable(ctx, tx, "nodes return id, label", columns, c.Threads, func(values []kv.Value) []kv.Value {
+		id, label := values[0].String(), values[1]
+		before, ok := original[id]
+		if !ok {
+			before = label
+		}
+		return []kv.Value{kv.ValueOf(id), label, before}
+	})
 }
 
-// nodeTable has a row for every node that a query finds, in the order of the nodes file if it wants no other. Finish
-// makes the values of the columns from those of the properties.
+// nodeTable has a row for every node that a statement lists. Finish makes the values of the columns from those of the
+// statement.
 func nodeTable(
-	ctx context.Context, tx *kv.Tx, nodes index.Query, columns []query.ColumnInfo, properties []string, workers int,
+	ctx context.Context, tx *kv.Tx, statement string, columns []query.ColumnInfo, workers int,
 	finish func(values []kv.Value) []kv.Value,
 ) (*query.Result, error) {
-	nodes.Limit = -1
-	plan, err := index.NewPlan(tx, nodes)
-	if err != nil {
-		return nil, err
-	}
-	fetch, err := query.NewFetcher(tx, properties, workers)
+	nodes, err := query.Query(ctx, tx, query.Options{Workers: workers}, statement)
 	if err != nil {
 		return nil, err
 	}
 	return query.NewResult(columns, func(yield func([]kv.Value, error) bool) {
-		for values, err := range fetch.FetchPlan(ctx, plan) {
+		for values, err := range nodes.Rows() {
 			if err == nil {
 				values = finish(values)
 			}
@@ -323,7 +293,7 @@ func (c *exportCommand) lastRun(ctx context.Context, tx *kv.Tx, s *streams) (*cl
 	if c.What != "suspects" && c.What != "scores" && c.What != "transition" {
 		return nil, nil
 	}
-	run, err := query.LastRun(tx)
+	run, err := cleaner.LastRun(tx)
 	if err != nil || c.What == "transition" {
 		return run, err
 	}
@@ -334,11 +304,9 @@ func (c *exportCommand) lastRun(ctx context.Context, tx *kv.Tx, s *streams) (*cl
 	return run, err
 }
 
-// suspectsAbove lists the suspects above a threshold, the highest score first. Its columns are those of scoreColumnsOf.
-func suspectsAbove(ctx context.Context, tx *kv.Tx, threshold float64, workers int) (*query.Result, error) {
-	nodes := index.Query{Where: cleaner.Suspects(threshold),
-		Order: []index.Order{{Property: cleaner.ScoreColumn, Descending: true}}}
-	return nodeTable(ctx, tx, nodes, scoreColumnsOf(tx), scoreProperties, workers,
+// suspects lists the suspects, the highest score first. Its columns are those of scoreColumnsOf.
+func suspects(ctx context.Context, tx *kv.Tx, workers int) (*query.Result, error) {
+	return nodeTable(ctx, tx, "suspects"+scoresReturned, scoreColumnsOf(tx), workers,
 		func(values []kv.Value) []kv.Value { return values })
 }
 

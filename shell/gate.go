@@ -72,7 +72,7 @@ func (c *gateCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	if listed != nil {
-		if _, err := print.Render(s.out, listed, print.FormatTable); err != nil {
+		if _, err := print.Render(s.out, listed, print.FormatTable, print.ScreenOf(s.out)); err != nil {
 			return err
 		}
 	}
@@ -91,7 +91,7 @@ func (c *gateCommand) judge(
 	if err != nil {
 		return nil, nil, err
 	}
-	run, err := query.LastRun(tx)
+	run, err := cleaner.LastRun(tx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -110,16 +110,16 @@ func (c *gateCommand) judge(
 	if outdated != "" {
 		reasons = append(reasons, outdated)
 	}
-	result, err := suspectsAbove(ctx, tx, run.Threshold, c.Threads)
+	result, err := suspects(ctx, tx, c.Threads)
 	if err != nil {
 		return nil, nil, err
 	}
-	suspects, isNew, rows := int64(0), 0, [][]kv.Value(nil)
+	count, isNew, rows := int64(0), 0, [][]kv.Value(nil)
 	for row, err := range result.Rows() {
 		if err != nil {
 			return nil, nil, err
 		}
-		suspects++
+		count++
 		if label, ok := known[row[0].String()]; ok && label == row[1].String() {
 			continue
 		}
@@ -127,15 +127,15 @@ func (c *gateCommand) judge(
 			rows = append(rows, row)
 		}
 	}
-	standing := fmt.Sprintf("%d of %d scored nodes are suspects above %.4g", suspects, scored, run.Threshold)
+	standing := fmt.Sprintf("%d of %d scored nodes are suspects above %.4g", count, scored, run.Threshold)
 	refuse := func(format string, args ...any) {
 		listed = query.NewTable(scoreColumns, rows)
 		reasons = append(reasons, standing+fmt.Sprintf(format, args...))
 	}
-	if c.Most != nil && suspects > *c.Most {
+	if c.Most != nil && count > *c.Most {
 		refuse(", want at most %v", *c.Most)
 	}
-	if share := float64(suspects) / float64(max(scored, 1)); c.MostShare != nil && share > *c.MostShare {
+	if share := float64(count) / float64(max(scored, 1)); c.MostShare != nil && share > *c.MostShare {
 		refuse(", a share of %.4g, want at most %.4g", share, *c.MostShare)
 	}
 	if isNew > 0 && c.Baseline != "" {

@@ -14,7 +14,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/npy"
-	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // nodesRead is how many consecutive nodes are read from a matrix at once.
@@ -128,11 +127,11 @@ func (c *exportCommand) writeArray(
 		return npy.Write(out, tx.Shape().Present, len(classes), predictions)
 	}
 	hops := 0
-	switch run, err := query.LastRun(tx); {
+	switch run, err := cleaner.LastRun(tx); {
 	case err == nil:
 		hops = run.Hops
 		s.say("Features of %d hops, as of run %d.", hops, run.ID)
-	case !errors.Is(err, query.ErrNotCleaned):
+	case !errors.Is(err, cleaner.ErrNotCleaned):
 		return err
 	}
 	features, err := cleaner.Features(ctx, tx, hops, ops.Options{

@@ -238,7 +238,7 @@ func (c *auditCommand) write(ctx context.Context, s *streams, sample review.Samp
 			}
 			draws := query.NewTable([]query.ColumnInfo{idColumn(tx), {Name: "label", Kind: kv.KindString}}, rows)
 			return s.writeFile(c.Draws, func(w *bufio.Writer) error {
-				_, err := print.RenderOn(w, draws, format, &print.Screen{})
+				_, err := print.Render(w, draws, format, &print.Screen{})
 				return err
 			})
 		})

@@ -27,7 +27,7 @@ func TestExportedVerdicts(t *testing.T) {
 		defer tx.Close()
 		result := must.Get((&exportCommand{What: "verdicts"}).result(t.Context(), tx, nil))(t)
 		var out bytes.Buffer
-		must.Get(print.Render(&out, result, print.FormatCSV))(t)
+		must.Get(print.Render(&out, result, print.FormatCSV, &print.Screen{}))(t)
 		return out.String()
 	}
 	const head = "id,label_before,label_now\n"

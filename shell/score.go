@@ -53,7 +53,7 @@ func (c *scoreCommand) Run(ctx context.Context, s *streams) error {
 		return usagef("score: %v", err)
 	}
 	err := c.view(s, c.DB, func(tx *kv.Tx) error {
-		if _, err := query.LastRun(tx); err != nil {
+		if _, err := cleaner.LastRun(tx); err != nil {
 			return err
 		}
 		nodes, err := c.find(ctx, tx, s)
@@ -83,7 +83,7 @@ func (c *scoreCommand) Run(ctx context.Context, s *streams) error {
 				}
 			}
 		}
-		_, err = print.RenderOn(s.out, query.NewResult(nowColumns(tx), rows), c.Format, screen)
+		_, err = print.Render(s.out, query.NewResult(nowColumns(tx), rows), c.Format, screen)
 		if unscored > 0 {
 			s.caution(fmt.Sprintf("%s no score, such as %s", wording.Count(unscored, "node has", "nodes have"), first))
 		}

@@ -1,7 +1,7 @@
 // Package print writes a Result of package query in a format: for reading, such as a table, or for programs, such as
 // csv. It knows no command, and no store.
 //
-// [Render] prints to a stream, and [RenderOn] to a [Screen]. [Format] lists the formats.
+// [Render] prints to a stream that leads to a [Screen]. [Format] lists the formats.
 //
 // Table, for reading, rounds floats to six digits and shows control characters as escapes. In a file or a pipe,
 // columns are at most 64 characters wide. A wider value is not cut; its line gets longer. If the table is too wide for

@@ -30,8 +30,8 @@ func TestTerminalsAreShownEscapes(t *testing.T) {
 	for f := range FormatParquet {
 		for _, bare := range []bool{false, true} {
 			var shown, written bytes.Buffer
-			must.Get(RenderOn(&shown, result(bare), f, &Screen{Terminal: true}))(t)
-			must.Get(RenderOn(&written, result(bare), f, &Screen{}))(t)
+			must.Get(Render(&shown, result(bare), f, &Screen{Terminal: true}))(t)
+			must.Get(Render(&written, result(bare), f, &Screen{}))(t)
 			if got := shown.String(); isObeyed(got) || !strings.Contains(got, "東") {
 				t.Errorf("%s on a terminal: got %q, want escapes", f, got)
 			}

@@ -24,13 +24,10 @@ const (
 	// dictionaryBytes is how much of the texts of a column a dictionary holds, before the column is written without
 	// one.
 	dictionaryBytes = 1 << 20
+	// mostChunks is how many chunks of columns a file may have, one of each column in each row group. Each takes a few
+	// hundred bytes until the file is complete.
+	mostChunks = 1 << 17
 )
-
-// ParquetChunks is about how many chunks of columns a Parquet file of so many rows and columns of numbers has.
-func ParquetChunks(rows, columns int64) int64 {
-	perGroup := max(groupBytes/(cellBytes*columns), 1)
-	return (rows + perGroup - 1) / perGroup * columns
-}
 
 // writeParquet writes a Result as a Parquet file, and returns how many rows it had.
 func writeParquet(w io.Writer, r *query.Result) (rows int64, err error) {
@@ -56,6 +53,7 @@ type parquetSink struct {
 	to      *parquet.GenericWriter[any]
 	stride  [][]parquet.Value // of each column
 	bytes   int               // of the row group
+	chunks  int               // of the row groups before
 }
 
 func newParquetSink(w io.Writer, columns []query.ColumnInfo) (*parquetSink, error) {
@@ -102,6 +100,10 @@ func (s *parquetSink) row(values []kv.Value) error {
 		}
 	}
 	if s.bytes > 0 && s.bytes+bytes > groupBytes {
+		if s.chunks += len(values); s.chunks > mostChunks {
+			return fmt.Errorf("so many rows of %d columns make more than %d chunks in a Parquet file, and memory does not hold "+
+				"its index: want another format", len(values), mostChunks)
+		}
 		if err := errors.Join(s.pass(), s.to.Flush()); err != nil {
 			return err
 		}

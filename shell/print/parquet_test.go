@@ -39,7 +39,7 @@ var (
 func render(t *testing.T, r *query.Result) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	must.Get(Render(&out, r, FormatParquet))(t)
+	must.Get(Render(&out, r, FormatParquet, &Screen{}))(t)
 	return out.Bytes()
 }
 
@@ -133,7 +133,7 @@ func TestPartsAreNotTakenForTheWhole(t *testing.T) {
 	broken := errors.New("block 7 is corrupt")
 	for _, rows := range []int{0, 100, 5000} {
 		var out bytes.Buffer
-		if _, err := Render(&out, numbers(rows, strings.Repeat("x", 4000), broken), FormatParquet); !errors.Is(err, broken) {
+		if _, err := Render(&out, numbers(rows, strings.Repeat("x", 4000), broken), FormatParquet, &Screen{}); !errors.Is(err, broken) {
 			t.Errorf("%d rows: got error %v, want %v", rows, err, broken)
 		}
 		if _, err := parquet.OpenFile(bytes.NewReader(out.Bytes()), int64(out.Len())); err == nil {
@@ -144,12 +144,12 @@ func TestPartsAreNotTakenForTheWhole(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	twice := []query.ColumnInfo{{Name: "id"}, {Name: "id", Kind: kv.KindFloat}}
-	if _, err := Render(io.Discard, query.NewTable(twice, nil), FormatParquet); err == nil ||
+	if _, err := Render(io.Discard, query.NewTable(twice, nil), FormatParquet, &Screen{}); err == nil ||
 		!strings.Contains(err.Error(), `called "id"`) {
 		t.Errorf("two columns of one name: got error %v", err)
 	}
 	wrong := query.NewTable([]query.ColumnInfo{{Name: "n", Kind: kv.KindInt}}, [][]kv.Value{{kv.ValueOf("7a")}})
-	if _, err := Render(io.Discard, wrong, FormatParquet); err == nil ||
+	if _, err := Render(io.Discard, wrong, FormatParquet, &Screen{}); err == nil ||
 		err.Error() != `column n: got string "7a", want int` {
 		t.Errorf("a text among integers: got error %v", err)
 	}
@@ -170,11 +170,12 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func TestParquetChunks(t *testing.T) {
-	for _, c := range []struct{ rows, columns, want int64 }{{0, 5, 0}, {1, 5, 5}, {groupBytes / cellBytes, 1, 1},
-		{groupBytes/cellBytes + 1, 1, 2}, {10, 1 << 40, 10 << 40}} {
-		if got := ParquetChunks(c.rows, c.columns); got != c.want {
-			t.Errorf("ParquetChunks(%d, %d): got %d, want %d", c.rows, c.columns, got, c.want)
-		}
+func TestFootersAreBounded(t *testing.T) {
+	to := must.Get(newParquetSink(io.Discard, []query.ColumnInfo{{Name: "s", Kind: kv.KindString}}))(t)
+	row := []kv.Value{kv.ValueOf(strings.Repeat("x", groupBytes))}
+	to.chunks = mostChunks - 1
+	must.Do(t, errors.Join(to.row(row), to.row(row)))
+	if err := to.row(row); err == nil || !strings.Contains(err.Error(), "want another format") {
+		t.Errorf("got error %v, want a refusal of one chunk more", err)
 	}
 }

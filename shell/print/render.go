@@ -13,18 +13,13 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-// Render prints a Result and returns how many rows it had. Rows are written as they come, in blocks; a
-// table takes its widths from the first thousand. On a terminal, control characters are escaped in every format.
-func Render(w io.Writer, r *query.Result, f Format) (rows int64, err error) {
-	return RenderOn(w, r, f, &Screen{Terminal: IsTerminal(w)})
-}
-
 // blockBytes is about how much text is written at a time.
 const blockBytes = 1 << 16
 
-// RenderOn is Render for a Screen. If an answer fails half way, a Parquet file lacks the footer, so that no reader
-// takes the part for the whole.
-func RenderOn(w io.Writer, r *query.Result, f Format, on *Screen) (rows int64, err error) {
+// Render prints a Result, and returns how many rows it had. Rows are written as they come, in blocks; a table takes its
+// widths from the first thousand. On a terminal, control characters are escaped in every format. If an answer fails half
+// way, a Parquet file lacks the footer, so that no reader takes the part for the whole.
+func Render(w io.Writer, r *query.Result, f Format, on *Screen) (rows int64, err error) {
 	if f == FormatParquet {
 		return writeParquet(w, r)
 	}

@@ -104,7 +104,7 @@ func TestRender(t *testing.T) {
 				d.Fatalf(t, "no sample %s", d.CmdArgs[0].Key)
 			}
 			var out bytes.Buffer
-			if _, err := Render(&out, sample(), format); err != nil {
+			if _, err := Render(&out, sample(), format, &Screen{}); err != nil {
 				return err.Error()
 			}
 			return out.String()
@@ -116,7 +116,7 @@ func TestJSONIsValidAndCSVReadsBack(t *testing.T) {
 	for name, sample := range renderSamples {
 		for _, format := range []Format{FormatJSON, FormatJSONL} {
 			var out bytes.Buffer
-			if _, err := Render(&out, sample(), format); err != nil {
+			if _, err := Render(&out, sample(), format, &Screen{}); err != nil {
 				t.Fatalf("%s as %s: %v", name, format, err)
 			}
 			for decoder := json.NewDecoder(&out); ; {
@@ -129,7 +129,7 @@ func TestJSONIsValidAndCSVReadsBack(t *testing.T) {
 			}
 		}
 		var out bytes.Buffer
-		if _, err := Render(&out, sample(), FormatCSV); err != nil {
+		if _, err := Render(&out, sample(), FormatCSV, &Screen{}); err != nil {
 			t.Fatalf("%s as csv: %v", name, err)
 		}
 		records, err := csv.NewReader(&out).ReadAll()
@@ -164,7 +164,7 @@ func TestRowsAreWrittenAsTheyCome(t *testing.T) {
 		read, write := io.Pipe()
 		done := make(chan error, 1)
 		go func() {
-			_, err := Render(write, endless, format)
+			_, err := Render(write, endless, format, &Screen{})
 			done <- err
 		}()
 		must.Get(io.ReadFull(read, make([]byte, 4)))(t)

@@ -28,7 +28,7 @@ func ScreenOf(stream any) *Screen {
 		return &screen
 	}
 	file, ok := stream.(*os.File)
-	if !ok || !IsTerminal(stream) {
+	if !ok || !term.IsTerminal(int(file.Fd())) {
 		return &Screen{}
 	}
 	width, height, err := term.GetSize(int(file.Fd()))
@@ -39,10 +39,4 @@ func ScreenOf(stream any) *Screen {
 }
 
 // IsTerminal reports whether a stream is a terminal, also that of a Remote.
-func IsTerminal(stream any) bool {
-	if remote, ok := stream.(Remote); ok {
-		return remote.Screen().Terminal
-	}
-	file, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
-}
+func IsTerminal(stream any) bool { return ScreenOf(stream).Terminal }

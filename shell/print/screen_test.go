@@ -22,7 +22,7 @@ func TestTablesFitTheScreen(t *testing.T) {
 	}
 	print := func(on *Screen) []string {
 		var out bytes.Buffer
-		if _, err := RenderOn(&out, query.NewTable(columns, rows), FormatTable, on); err != nil {
+		if _, err := Render(&out, query.NewTable(columns, rows), FormatTable, on); err != nil {
 			t.Fatal(err)
 		}
 		return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")

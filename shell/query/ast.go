@@ -15,6 +15,7 @@ import (
 type Statement struct {
 	verb
 	writes bool
+	params int // the highest number of a parameter
 
 	// rows are what it lists or counts: suspects, nodes, labels or history. A count has groups, and its order and limit
 	// are those of the groups.
@@ -83,14 +84,14 @@ var (
 	}
 )
 
-// Parse reads one statement; a semicolon may end it. An error is a *ParseError.
+// Parse reads one statement; a semicolon may end it. An error is a *TextError.
 func Parse(text string) (Statement, error) { return parse(text, startOfText) }
 
 // Writes reports whether the statement changes a store.
 func (s Statement) Writes() bool { return s.writes }
 
 // CheckCondition reads a condition, as it follows where; an empty text is one that is true of every node. An error is a
-// *ParseError.
+// *TextError.
 func CheckCondition(text string) error {
 	_, err := parseCondition(text)
 	return err

@@ -23,16 +23,16 @@ func (q *query) audit(ctx context.Context, s *Statement) (r *Result, err error) 
 	}
 	size, wrong := q.whole(s.size, "the number of labels", 1, most, 0)
 	seed, failure := q.whole(s.seed, "the seed", 0, math.MaxInt32, DefaultSeed)
-	if err := cmp.Or(err, wrong, failure, q.checkArguments()); err != nil {
+	if err := cmp.Or(err, wrong, failure); err != nil {
 		return nil, err
 	}
 	switch {
 	case !s.writes:
 		return q.auditTable(ctx, q.tx)
 	case s.promise != nil:
-		err = wording.AdviseList(cleaner.DrawList(ctx, q.store, p, size))
+		err = cleaner.DrawList(ctx, q.store, p, size)
 	default:
-		err = wording.AdviseAudit(cleaner.DrawAudit(ctx, q.store, size, uint64(seed)))
+		err = cleaner.DrawAudit(ctx, q.store, size, uint64(seed))
 	}
 	if err != nil {
 		return nil, err
@@ -44,17 +44,8 @@ func (q *query) audit(ctx context.Context, s *Statement) (r *Result, err error) 
 	return r, err
 }
 
-// LastAudit is where the audit of a store stands, nil before the first draw.
-func LastAudit(ctx context.Context, tx *kv.Tx) (*cleaner.Audit, error) {
-	a, err := cleaner.ReadAudit(ctx, tx)
-	if errors.Is(err, kv.ErrNotFound) {
-		return nil, nil
-	}
-	return a, err
-}
-
 func (q *query) auditTable(ctx context.Context, tx *kv.Tx) (*Result, error) {
-	a, err := LastAudit(ctx, tx)
+	a, err := cleaner.ReadAudit(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
@@ -64,25 +55,20 @@ func (q *query) auditTable(ctx context.Context, tx *kv.Tx) (*Result, error) {
 	if q.note(wording.Audit(a, "audit draw")...); a.Behind {
 		q.note(wording.Behind)
 	}
-	columns := []ColumnInfo{
-		{"class", kv.KindString}, {"right", kv.KindInt}, {"wrong", kv.KindInt},
-		{"rate", kv.KindFloat}, {"low", kv.KindFloat}, {"high", kv.KindFloat},
-	}
-	row := func(class kv.Value, right, wrong int, rate, low, high float64) []kv.Value {
-		return []kv.Value{class, kv.ValueOf(int64(right)), kv.ValueOf(int64(wrong)), kv.ValueOf(rate), kv.ValueOf(low),
-			kv.ValueOf(high)}
-	}
-	var rows [][]kv.Value
+	var rates []cleaner.AuditedClass // of all classes together first
 	if a.Look > 0 {
-		rows = append(rows, row(kv.Value{}, a.Right, a.Wrong, a.Rate, a.Low, a.High))
+		rates = append(rates, cleaner.AuditedClass{Right: a.Right, Wrong: a.Wrong, Rate: a.Rate, Low: a.Low, High: a.High})
 	}
-	for _, c := range a.Classes {
-		rows = append(rows, row(kv.ValueOf(c.Class), c.Right, c.Wrong, c.Rate, c.Low, c.High))
-	}
-	return NewTable(columns, rows), nil
+	return NewTable(tableOf(append(rates, a.Classes...), func(c cleaner.AuditedClass) []field {
+		return []field{
+			{"class", kv.KindString, text(c.Class)}, {"right", kv.KindInt, kv.ValueOf(c.Right)},
+			{"wrong", kv.KindInt, kv.ValueOf(c.Wrong)}, {"rate", kv.KindFloat, kv.ValueOf(c.Rate)},
+			{"low", kv.KindFloat, kv.ValueOf(c.Low)}, {"high", kv.KindFloat, kv.ValueOf(c.High)},
+		}
+	})), nil
 }
 
-// ParsePromise reads what follows for in audit draw for: fdr 0.1 or trusted fdr 0.05. An error is a *ParseError.
+// ParsePromise reads what follows for in audit draw for: fdr 0.1 or trusted fdr 0.05. An error is a *TextError.
 func ParsePromise(text string) (cleaner.Promise, error) {
 	var asked *promise
 	err := caught(func() {
@@ -100,8 +86,8 @@ func ParsePromise(text string) (cleaner.Promise, error) {
 func (q *query) promise(asked *promise) (cleaner.Promise, error) {
 	share, err := q.share(*asked.share, "a share")
 	if err == nil && (share < cleaner.LeastListShare || share > cleaner.MostListShare) {
-		err = &ResolveError{Pos: asked.share.pos, Msg: fmt.Sprintf("got %v for a share, want a number from %v to %v",
-			share, cleaner.LeastListShare, cleaner.MostListShare)}
+		err = faultAt(asked.share.pos, "got %v for a share, want a number from %v to %v", share, cleaner.LeastListShare,
+			cleaner.MostListShare)
 	}
 	return cleaner.Promise{Kind: asked.kind, Share: share}, err
 }
@@ -120,7 +106,7 @@ func (q *query) promised(ctx context.Context, s *Statement) (index.Predicate, er
 	if err != nil {
 		return nil, err
 	}
-	a, err := LastAudit(ctx, q.tx)
+	a, err := cleaner.ReadAudit(ctx, q.tx)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package query
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,7 +30,7 @@ func (p *parser) term() *expression {
 	p.depth++
 	defer func() { p.depth-- }()
 	if p.depth > maxDepth {
-		panic(&ParseError{Pos: p.current.pos, Msg: fmt.Sprintf("more than %d nested conditions", maxDepth)})
+		panic(faultAt(p.current.pos, "more than %d nested conditions", maxDepth))
 	}
 	if p.acceptAs("not", "") {
 		return negate(p.term(), true)
@@ -106,10 +105,9 @@ func (p *parser) value(of name, or ...string) literal {
 		p.advance()
 		return literal{text: strings.ToLower(at.text), value: kv.ValueOf(at.is("true")), pos: at.pos}
 	case at.is("null"):
-		panic(&ParseError{Pos: at.pos, Msg: fmt.Sprintf("got null, want a value (write %s is null)", of)})
+		panic(faultAt(at.pos, "got null, want a value (write %s is null)", of))
 	case p.atProperty():
-		panic(&ParseError{Pos: at.pos,
-			Msg: fmt.Sprintf("got %s, want a value (text takes single quotes: %s)", at, Quote(at.text))})
+		panic(faultAt(at.pos, "got %s, want a value (text takes single quotes: %s)", at, Quote(at.text)))
 	case !p.atConstant(tokenString, tokenNumber):
 		p.fail(append([]string{"a value"}, or...)...)
 	}
@@ -214,7 +212,7 @@ func (p *parser) ids() []literal { return listOf(p, p.id) }
 func (p *parser) literal() literal {
 	t := p.current
 	l := literal{text: t.text, pos: t.pos, isWord: t.kind == tokenWord}
-	refuse := func(format string) { panic(&ParseError{Pos: t.pos, Msg: fmt.Sprintf(format, t.text)}) }
+	refuse := func(format string) { panic(faultAt(t.pos, format, t.text)) }
 	switch t.kind {
 	case tokenString, tokenWord:
 		l.value = kv.ValueOf(t.text)
@@ -223,6 +221,7 @@ func (p *parser) literal() literal {
 		if l.number, err = strconv.Atoi(t.text); err != nil || l.number < 1 {
 			refuse("got $%s, want a parameter from $1")
 		}
+		p.params = max(p.params, l.number)
 	default:
 		if integer, err := strconv.ParseInt(t.text, 10, 64); err == nil {
 			l.value = kv.ValueOf(integer)

@@ -3,7 +3,6 @@ package query
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"math/big"
 	"slices"
@@ -37,7 +36,7 @@ func (q *query) countGroups(ctx context.Context, s *Statement, plan *index.Plan)
 		return nil, err
 	}
 	f, err := q.fetcher(asked.read)
-	return q.grouped(asked, plan.Workers(), func(g *groups) error { return g.addBlocks(ctx, plan, f, q.Progress) }), err
+	return q.grouped(asked, plan.Workers(), func(g *groups) error { return g.addBlocks(ctx, plan, f) }), err
 }
 
 // countHistory answers a count of the history.
@@ -91,7 +90,7 @@ func (q *query) grouping(c clauses) (*grouping, error) {
 			return nil, err
 		}
 		if slices.Contains(g.columns, column) {
-			return nil, &ResolveError{Pos: by.pos, Msg: by.String() + " is named twice"}
+			return nil, faultAt(by.pos, "%s is named twice", by)
 		}
 		g.columns, g.read = append(g.columns, column), append(g.read, column.Name)
 	}
@@ -103,15 +102,15 @@ func (q *query) grouping(c clauses) (*grouping, error) {
 		}
 		column := ColumnInfo{Name: t.text, Kind: of.kind()}
 		if slices.Contains(g.columns, column) {
-			return nil, &ResolveError{Pos: t.pos, Msg: column.Name + " is returned twice"}
+			return nil, faultAt(t.pos, "%s is returned twice", column.Name)
 		}
 		g.columns, g.tallies = append(g.columns, column), append(g.tallies, of)
 	}
 	for _, term := range c.order {
 		place := slices.IndexFunc(g.columns, func(c ColumnInfo) bool { return c.Name == term.by.text })
 		if place < 0 {
-			return nil, &ResolveError{Pos: term.by.pos, Msg: fmt.Sprintf(
-				"groups have no %s to order by: want one of %s", term.by, joinNames(columnNames(g.columns)))}
+			return nil, faultAt(term.by.pos, "groups have no %s to order by: want one of %s", term.by,
+				joinNames(columnNames(g.columns)))
 		}
 		g.order = append(g.order, rowOrder{place, term.descending})
 	}
@@ -134,8 +133,7 @@ func (q *query) tally(t name, g *grouping) (tallyOf, error) {
 	}
 	of := tallyOf{function: t.function, column: column}
 	if of.sums() && !slices.Contains([]kv.Kind{kv.KindInt, kv.KindFloat, kv.KindSingle}, column.Kind) {
-		return of, &ResolveError{Pos: t.of.pos,
-			Msg: fmt.Sprintf("%s is no number: %s wants one, min and max take any property", t.of, t.function)}
+		return of, faultAt(t.of.pos, "%s is no number: %s wants one, min and max take any property", t.of, t.function)
 	}
 	if of.value = slices.Index(g.read, column.Name); of.value < 0 {
 		of.value = len(g.read)
@@ -171,25 +169,20 @@ func newExactSum() *exactSum {
 	return s
 }
 
-func (s *exactSum) addInt(n int64) {
-	if float := float64(n); int64(float) == n && n < 1<<53 {
-		s.add(float)
-		return
-	}
-	s.finite.Add(&s.finite, s.term.SetInt64(n))
-}
-
-func (s *exactSum) add(x float64) {
-	if sum := s.near + x; sum-s.near == x && sum-x == s.near { // nothing was rounded
-		s.near = sum
-		return
-	}
-	if math.IsInf(x, 0) || math.IsNaN(x) {
+// add adds an integer or a float.
+func (s *exactSum) add(value kv.Value) {
+	x := value.Float()
+	switch sum := s.near + x; {
+	case value.Kind() == kv.KindInt && math.Abs(x) >= 1<<53:
+		s.finite.Add(&s.finite, s.term.SetInt64(value.Int()))
+	case math.IsInf(x, 0) || math.IsNaN(x):
 		s.infinite += x
-		return
+	case sum-s.near == x && sum-x == s.near: // nothing was rounded
+		s.near = sum
+	default:
+		s.flush()
+		s.near = x
 	}
-	s.flush()
-	s.near = x
 }
 
 // flush leaves nothing in near.
@@ -198,10 +191,7 @@ func (s *exactSum) flush() {
 	s.near = 0
 }
 
-// float is the number nearest to the sum, NaN if infinite numbers of both signs are in it.
-func (s *exactSum) float() float64 { return s.mean(1) }
-
-// mean is the number nearest to the sum divided by n.
+// mean is the number nearest to the sum divided by n, NaN if infinite numbers of both signs are in the sum.
 func (s *exactSum) mean(n int64) float64 {
 	if s.infinite != 0 {
 		return s.infinite

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/user"
 	"slices"
+	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
@@ -38,9 +39,6 @@ func (q *query) decide(ctx context.Context, s *Statement) (*Result, error) {
 		if err := q.checkProviso(ctx, s.proviso, nodes); err != nil {
 			return nil, undecided(err)
 		}
-	}
-	if err := q.checkArguments(); err != nil {
-		return nil, err
 	}
 	targets, err := q.targets(ctx, nodes)
 	if err != nil {
@@ -116,8 +114,7 @@ func (q *query) decideOptions(why *literal) (decide.Options, error) {
 			return opt, err
 		}
 		if value.Kind() != kv.KindString {
-			return opt, &ResolveError{Pos: why.pos,
-				Msg: fmt.Sprintf("got %s for %s, want a reason in single quotes", describe(value), why)}
+			return opt, faultAt(why.pos, "got %s for %s, want a reason in single quotes", describe(value), why)
 		}
 		opt.Why = value.Str()
 	}
@@ -146,7 +143,7 @@ func (q *query) chosenClass(l *literal) (string, error) {
 		class = l.text // of a number, as it was written
 	}
 	if value.IsNull() || !slices.Contains(q.tx.Classes(), class) {
-		return "", &ResolveError{Pos: l.pos, Msg: "no class is named " + Quote(class)}
+		return "", faultAt(l.pos, "no class is named %s", Quote(class))
 	}
 	return class, nil
 }
@@ -173,7 +170,7 @@ func (q *query) decidedNodes(s *Statement) (nodeSequence, error) {
 	}
 	for i, id := range s.ids {
 		if slices.Contains(nodes[:i], nodes[i]) {
-			return nil, &ResolveError{Pos: id.pos, Msg: fmt.Sprintf("node %s is named twice", id)}
+			return nil, faultAt(id.pos, "node %s is named twice", id)
 		}
 	}
 	return func(context.Context) iter.Seq2[kv.NodeID, error] { return eachOf(nodes) }, nil
@@ -220,7 +217,7 @@ func (q *query) decisionQuery(s *Statement) (index.Query, error) {
 	return find, nil
 }
 
-// checkProviso returns a *ConditionError if a condition is not true of each of some nodes.
+// checkProviso returns a decide.ErrChanged if a condition is not true of each of some nodes. It names the first of them.
 func (q *query) checkProviso(ctx context.Context, proviso *expression, nodes nodeSequence) error {
 	condition, err := q.predicate(proviso)
 	if err != nil {
@@ -235,7 +232,7 @@ func (q *query) checkProviso(ctx context.Context, proviso *expression, nodes nod
 	if err != nil {
 		return err
 	}
-	var failure ConditionError
+	var failing []string
 	for row, err := range f.rows(ctx, nodes(ctx)) {
 		if err != nil {
 			return err
@@ -245,22 +242,24 @@ func (q *query) checkProviso(ctx context.Context, proviso *expression, nodes nod
 			return err
 		}
 		if !ok {
-			failure.IDs = append(failure.IDs, row[0].String())
+			failing = append(failing, row[0].String())
 		}
 	}
-	if failure.IDs == nil {
+	if failing == nil {
 		return nil
 	}
-	return &failure
+	text := fmt.Sprintf("the condition behind if is not true of %s: %s", wording.Nodes(len(failing)),
+		strings.Join(failing[:min(len(failing), maxShown)], ", "))
+	if more := len(failing) - maxShown; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return wording.Reworded(decide.ErrChanged, text)
 }
 
 // undo answers undo with the decisions that it takes back.
 func (q *query) undo(ctx context.Context, _ *Statement) (*Result, error) {
 	opt, err := q.decideOptions(nil)
 	if err != nil {
-		return nil, err
-	}
-	if err := q.checkArguments(); err != nil {
 		return nil, err
 	}
 	made, err := cleaner.Undo(ctx, q.store, opt)

@@ -3,7 +3,6 @@ package query
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
@@ -60,16 +59,13 @@ func (q *query) index(ctx context.Context, s *Statement) (*Result, error) {
 		said = "dropped"
 		err = index.Drop(q.store, column.Name)
 	}
-	wrong := func(format string) error {
-		return &ResolveError{Pos: s.property.pos, Msg: fmt.Sprintf(format, s.property), Err: err}
-	}
-	switch {
+	switch at := s.property.pos; {
 	case errors.Is(err, kv.ErrExists):
-		return nil, wrong("%s has an index already")
+		return nil, faultAt(at, "%s has an index already", s.property)
 	case errors.Is(err, kv.ErrNotFound):
-		return nil, wrong("%s has no index")
+		return nil, faultAt(at, "%s has no index", s.property)
 	case errors.Is(err, kv.ErrNoColumn):
-		return nil, wrong("%s is not stored as a column: it needs no index")
+		return nil, faultAt(at, "%s is not stored as a column: it needs no index", s.property)
 	case err != nil:
 		return nil, err
 	}

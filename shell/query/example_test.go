@@ -37,7 +37,7 @@ func ExampleQuery() {
 }
 
 // Statements with mistakes in them say where.
-func ExampleParseError() {
+func ExampleTextError() {
 	_, err := query.Query(context.Background(), nil, query.Options{}, "nodes where >= 2019")
 	fmt.Println(err)
 	// Output:

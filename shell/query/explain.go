@@ -64,61 +64,43 @@ func explanationSections(e *cleaner.Explanation, integerIDs bool) []Section {
 		{Key: "node", Columns: columnsOf(node), Rows: [][]kv.Value{valuesOf(node)}, Record: true,
 			Reading: &reading},
 		shareSection("predictions", "Predicted classes", "probability", e.TopClasses),
-		featureSection(e),
-		{Key: "neighbors", Title: "Labels of the neighbours",
-			Columns: []ColumnInfo{{"class", kv.KindString}, {"count", kv.KindInt}, {"share", kv.KindFloat}},
-			Rows: rowsFrom(e.Votes, func(c cleaner.ClassShare) []kv.Value {
-				return []kv.Value{kv.ValueOf(c.Class), kv.ValueOf(c.Count), kv.ValueOf(c.Share)}
-			})},
-		voiceSection(e, true, integerIDs),
-		voiceSection(e, false, integerIDs),
+		sectionOf("features", "Agreement features", e.Features, func(f cleaner.NamedFeature) []field {
+			return []field{
+				{"feature", kv.KindString, kv.ValueOf(f.Name)}, {"value", kv.KindSingle, kv.ValueOf(f.Value)},
+				{"meaning", kv.KindString, text(featureMeaning(f.Name))},
+			}
+		}),
+		sectionOf("neighbors", "Labels of the neighbours", e.Votes, func(c cleaner.ClassShare) []field {
+			return []field{
+				{"class", kv.KindString, kv.ValueOf(c.Class)}, {"count", kv.KindInt, kv.ValueOf(c.Count)},
+				{"share", kv.KindFloat, kv.ValueOf(c.Share)},
+			}
+		}),
+		voiceSection("supporters", "for", e.Supporters, integerIDs),
+		voiceSection("opponents", "against", e.Opponents, integerIDs),
 		shareSection("counterfactual", "Score, had the label been", "score", e.Counterfactual),
-		{Key: "history", Title: "History", Columns: textColumns("time", "decision", "from", "to", "who", "why"),
-			Rows: rowsFrom(e.History, func(d decide.Decision) []kv.Value {
-				return []kv.Value{kv.ValueOf(timeText(d.Time)), kv.ValueOf(d.Action()), text(d.From), text(d.To), text(d.Who),
-					text(d.Why)}
-			})},
+		sectionOf("history", "History", e.History, func(d decide.Decision) []field {
+			return slices.DeleteFunc(decisionFields(d, integerIDs), func(f field) bool {
+				return !slices.Contains([]string{"time", "decision", "from", "to", "who", "why"}, f.name)
+			})
+		}),
 	}
-}
-
-func textColumns(names ...string) (columns []ColumnInfo) {
-	for _, name := range names {
-		columns = append(columns, ColumnInfo{name, kv.KindString})
-	}
-	return columns
-}
-
-// featureSection shows the agreement features.
-func featureSection(e *cleaner.Explanation) Section {
-	s := Section{Key: "features", Title: "Agreement features", Columns: []ColumnInfo{
-		{"feature", kv.KindString}, {"value", kv.KindSingle}, {"meaning", kv.KindString},
-	}}
-	for _, f := range e.Features {
-		s.Rows = append(s.Rows, []kv.Value{kv.ValueOf(f.Name), kv.ValueOf(f.Value), text(featureMeaning(f.Name))})
-	}
-	return s
 }
 
 // voiceSection shows the neighbours that speak most for the label, or against it.
-func voiceSection(e *cleaner.Explanation, isFor, integerIDs bool) Section {
-	key, side, voices := "opponents", "against", e.Opponents
-	if isFor {
-		key, side, voices = "supporters", "for", e.Supporters
-	}
-	return Section{Key: key, Title: "Neighbours that speak most " + side + " the label", Columns: []ColumnInfo{
-		{"id", idKind(integerIDs)}, {"label", kv.KindString}, {"predicted", kv.KindString},
-		{"confidence", kv.KindSingle}, {"of_given", kv.KindSingle}, {"score", kv.KindSingle}, {"weight", kv.KindFloat},
-		{side, kv.KindFloat},
-	}, Rows: rowsFrom(voices, func(v cleaner.Voice) []kv.Value {
+func voiceSection(key, side string, voices []cleaner.Voice, integerIDs bool) Section {
+	return sectionOf(key, "Neighbours that speak most "+side+" the label", voices, func(v cleaner.Voice) []field {
 		strength := v.Against
-		if isFor {
+		if side == "for" {
 			strength = v.For
 		}
-		return []kv.Value{
-			idValue(v.ID, integerIDs), text(v.Label), text(v.Class), kv.ValueOf(v.Confidence),
-			kv.ValueOf(v.Prediction), kv.ValueOf(v.Score), kv.ValueOf(v.Weight), kv.ValueOf(strength),
+		return []field{
+			{"id", idKind(integerIDs), idValue(v.ID, integerIDs)}, {"label", kv.KindString, text(v.Label)},
+			{"predicted", kv.KindString, text(v.Class)}, {"confidence", kv.KindSingle, kv.ValueOf(v.Confidence)},
+			{"of_given", kv.KindSingle, kv.ValueOf(v.Prediction)}, {"score", kv.KindSingle, kv.ValueOf(v.Score)},
+			{"weight", kv.KindFloat, kv.ValueOf(v.Weight)}, {side, kv.KindFloat, kv.ValueOf(strength)},
 		}
-	})}
+	})
 }
 
 // ordinal is a number that counts from 1, such as that of a run; null if there is none.
@@ -130,12 +112,9 @@ func ordinal(n int64) kv.Value {
 }
 
 func shareSection(key, title, share string, classes []cleaner.ClassShare) Section {
-	return Section{
-		Key: key, Title: title, Columns: []ColumnInfo{{"class", kv.KindString}, {share, kv.KindSingle}},
-		Rows: rowsFrom(classes, func(c cleaner.ClassShare) []kv.Value {
-			return []kv.Value{kv.ValueOf(c.Class), kv.ValueOf(c.Share)}
-		}),
-	}.cutTo(shownClasses)
+	return sectionOf(key, title, classes, func(c cleaner.ClassShare) []field {
+		return []field{{"class", kv.KindString, kv.ValueOf(c.Class)}, {share, kv.KindSingle, kv.ValueOf(c.Share)}}
+	}).cutTo(shownClasses)
 }
 
 // featureMeaning puts P0, P1 … L1 … into words.

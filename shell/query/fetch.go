@@ -29,8 +29,8 @@ const (
 // checkEvery is how many nodes are read between two looks at the context.
 const checkEvery = 4096
 
-// A Fetcher reads properties of nodes.
-type Fetcher struct {
+// A fetcher reads properties of nodes.
+type fetcher struct {
 	tx       *kv.Tx
 	names    []string                  // of the properties
 	computed map[string]index.Computed // those that are not stored
@@ -53,17 +53,9 @@ type rowReader struct {
 // sideBySide is from how many nodes on the columns are read by several goroutines.
 const sideBySide = 64
 
-// NewFetcher returns a Fetcher of properties, which are null if the store does not hold them. Workers is how many
-// goroutines may read; 0 means GOMAXPROCS.
-func NewFetcher(tx *kv.Tx, names []string, workers int) (*Fetcher, error) {
-	f := &Fetcher{tx: tx, names: names, workers: workers, readers: make([]*rowReader, parallel.Workers(workers))}
-	_, err := f.reader(0)
-	return f, err
-}
-
-// fetcher returns a Fetcher of properties, stored or computed.
-func (q *query) fetcher(names []string) (*Fetcher, error) {
-	f := &Fetcher{
+// fetcher returns a fetcher of properties, stored or computed.
+func (q *query) fetcher(names []string) (*fetcher, error) {
+	f := &fetcher{
 		tx: q.tx, names: names, computed: q.computed, workers: q.Workers,
 		readers: make([]*rowReader, parallel.Workers(q.Workers)),
 		memory:  cmp.Or(q.MemoryBudget, defaultBatchBytes),
@@ -73,7 +65,7 @@ func (q *query) fetcher(names []string) (*Fetcher, error) {
 }
 
 // reader returns the reader of a goroutine.
-func (f *Fetcher) reader(worker int) (*rowReader, error) {
+func (f *fetcher) reader(worker int) (*rowReader, error) {
 	if f.readers[worker] != nil {
 		return f.readers[worker], nil
 	}
@@ -96,27 +88,13 @@ func (f *Fetcher) reader(worker int) (*rowReader, error) {
 	return r, nil
 }
 
-// goroutines is how many read the columns of so many nodes.
-func (f *Fetcher) goroutines(nodes int) int {
-	if nodes < sideBySide {
-		return 1
-	}
-	return parallel.Workers(f.workers)
-}
-
-// FetchPlan yields the properties of the nodes that a plan finds, in its order.
-func (f *Fetcher) FetchPlan(ctx context.Context, plan *index.Plan) iter.Seq2[[]kv.Value, error] {
-	f.plan, f.most = plan, plan.Limit()
-	return f.rows(ctx, plan.Rows(ctx))
-}
-
 // rows yields the properties of each node, in the order of the nodes.
-func (f *Fetcher) rows(ctx context.Context, nodes iter.Seq2[kv.NodeID, error]) iter.Seq2[[]kv.Value, error] {
+func (f *fetcher) rows(ctx context.Context, nodes iter.Seq2[kv.NodeID, error]) iter.Seq2[[]kv.Value, error] {
 	return func(yield func([]kv.Value, error) bool) {
 		var batch []kv.NodeID
 		size := min(max(f.most, firstBatch), lastBatch)
 		flush := func() bool {
-			values, err := f.Fetch(ctx, batch)
+			values, err := f.fetch(ctx, batch)
 			if err != nil {
 				yield(nil, err)
 				return false
@@ -162,9 +140,9 @@ func bytesOf(rows [][]kv.Value) (bytes int64) {
 	return bytes
 }
 
-// Fetch returns the properties of nodes, a row a node, in the order of the nodes. Columns are read in the order of
+// fetch returns the properties of nodes, a row a node, in the order of the nodes. Columns are read in the order of
 // NodeIDs, and ids in that of the nodes file, each by several goroutines.
-func (f *Fetcher) Fetch(ctx context.Context, nodes []kv.NodeID) ([][]kv.Value, error) {
+func (f *fetcher) fetch(ctx context.Context, nodes []kv.NodeID) ([][]kv.Value, error) {
 	visits := make([]visit, len(nodes))
 	for i, v := range nodes {
 		visits[i] = newVisit(uint32(v), i)
@@ -223,7 +201,7 @@ func (f *Fetcher) Fetch(ctx context.Context, nodes []kv.NodeID) ([][]kv.Value, e
 }
 
 // walk keeps the value that the plan read for the last node.
-func (f *Fetcher) walk(v kv.NodeID) {
+func (f *fetcher) walk(v kv.NodeID) {
 	property, value := f.plan.LastValue()
 	if property == "" {
 		return
@@ -235,7 +213,7 @@ func (f *Fetcher) walk(v kv.NodeID) {
 }
 
 // known returns a column of a node if the plan knows it.
-func (f *Fetcher) known(v kv.NodeID, column int) (kv.Value, bool) {
+func (f *fetcher) known(v kv.NodeID, column int) (kv.Value, bool) {
 	if f.plan == nil || f.computed[f.names[column]].At != nil {
 		return kv.Value{}, false
 	}
@@ -246,7 +224,7 @@ func (f *Fetcher) known(v kv.NodeID, column int) (kv.Value, bool) {
 }
 
 // willRead says of which ascending nodes columns are read soon.
-func (f *Fetcher) willRead(nodes iter.Seq[kv.NodeID]) {
+func (f *fetcher) willRead(nodes iter.Seq[kv.NodeID]) {
 	if f.plan == nil {
 		f.tx.WillRead(f.names, nodes)
 		return
@@ -256,7 +234,7 @@ func (f *Fetcher) willRead(nodes iter.Seq[kv.NodeID]) {
 }
 
 // fetchIDs puts ids into the rows of nodes, which are visited by position.
-func (f *Fetcher) fetchIDs(
+func (f *fetcher) fetchIDs(
 	ctx context.Context, nodes []kv.NodeID, rows [][]kv.Value, idColumn int, visits []visit,
 ) error {
 	removed, err := f.tx.Removed() // whose id is null
@@ -286,8 +264,11 @@ func (f *Fetcher) fetchIDs(
 const rowsTogether = 64
 
 // share hands visits out to goroutines, some at a time.
-func (f *Fetcher) share(ctx context.Context, visits []visit, do func(r *rowReader, some []visit) error) error {
-	workers := f.goroutines(len(visits))
+func (f *fetcher) share(ctx context.Context, visits []visit, do func(r *rowReader, some []visit) error) error {
+	workers := parallel.Workers(f.workers)
+	if len(visits) < sideBySide {
+		workers = 1
+	}
 	size := min(max(len(visits)/(4*workers), rowsTogether), lastBatch)
 	return parallel.Do(ctx, workers, (len(visits)+size-1)/size, func(ctx context.Context, worker, i int) error {
 		r, err := f.reader(worker)

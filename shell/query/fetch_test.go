@@ -17,7 +17,7 @@ func TestBatchesFitMemory(t *testing.T) {
 			memory int64
 			most   int // rows of a batch
 		}{{0, lastBatch}, {1 << 20, lastBatch}, {16 << 20, 2*lastBatch + lastBatch/2}, {1 << 30, n}} {
-			f := must.Get(NewFetcher(tx, []string{"id", "label"}, 1))(t)
+			f := must.Get(newQuery(t.Context(), tx, Options{Workers: 1}, nil).fetcher([]string{"id", "label"}))(t)
 			f.memory = c.memory
 			asked, given, most := 0, 0, 0
 			nodes := func(yield func(kv.NodeID, error) bool) {

@@ -59,8 +59,8 @@ func FuzzQuery(f *testing.F) {
 			if pos, ok := Position(err); ok && pos.Offset > len(text) {
 				t.Fatalf("%q: got the error %v at byte %d of %d", text, err, pos.Offset, len(text))
 			}
-			wrong, isParse := errors.AsType[*ParseError](err)
-			if isParse && wrong.Msg == "" || err.Error() == "" {
+			wrong, isParse := errors.AsType[*TextError](err)
+			if isParse && wrong.Err.Error() == "" || err.Error() == "" {
 				t.Fatalf("%q: got an error without words", text)
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -27,9 +26,8 @@ const (
 // groups count rows, and tally values of them, by the values that they begin with.
 type groups struct {
 	*grouping
-	tables  []*groupTable // one for each goroutine that counts, or one for all
-	shared  sync.Mutex    // of one for all, and of counted
-	counted int64         // rows
+	tables []*groupTable // one for each goroutine that counts, or one for all
+	shared sync.Mutex    // of one for all
 }
 
 // A groupTable has the groups of the rows that one goroutine counts.
@@ -86,8 +84,8 @@ func (g *groups) addAll(rows iter.Seq2[[]kv.Value, error]) error {
 }
 
 // addBlocks counts the nodes that a plan finds, on as many goroutines as the plan has. Each has a table of its own, or
-// all share one. Progress may be nil.
-func (g *groups) addBlocks(ctx context.Context, plan *index.Plan, f *Fetcher, progress kv.Progress) error {
+// all share one.
+func (g *groups) addBlocks(ctx context.Context, plan *index.Plan, f *fetcher) error {
 	return plan.Blocks(ctx, func(worker int, nodes []kv.NodeID) error {
 		r, err := f.reader(worker)
 		if err != nil {
@@ -106,12 +104,6 @@ func (g *groups) addBlocks(ctx context.Context, plan *index.Plan, f *Fetcher, pr
 			if err := g.add(worker, row); err != nil {
 				return err
 			}
-		}
-		if progress != nil {
-			g.shared.Lock()
-			defer g.shared.Unlock()
-			g.counted += int64(len(nodes))
-			progress("rows", g.counted, 0)
 		}
 		return nil
 	})
@@ -191,29 +183,21 @@ func (o tallyOf) sums() bool { return o.function == "sum" || o.function == "avg"
 // add takes a value, and returns how many bytes of memory it takes more than before.
 func (t *tally) add(function string, value kv.Value) (bytes int64) {
 	t.count++
-	switch {
-	case t.sum == nil:
+	if t.sum == nil {
 		return t.takeBest(function, value)
-	case value.Kind() == kv.KindInt:
-		t.sum.addInt(value.Int())
-	default:
-		t.sum.add(value.Float())
 	}
+	t.sum.add(value)
 	return 0
 }
 
-// takeBest keeps the value if it is less, of min, or greater, of max, than the one before. Of 0 and −0 it keeps 0,
-// whichever comes first.
+// takeBest keeps the value if it is less, of min, or greater, of max, than the one before.
 func (t *tally) takeBest(function string, value kv.Value) (bytes int64) {
 	if !t.best.IsNull() {
-		order := index.CompareValues(value, t.best)
-		if order == 0 && value.Kind() == kv.KindFloat && t.best.Kind() == kv.KindFloat && !math.Signbit(value.Float()) {
-			t.best = value
-		}
-		if order == 0 || (order < 0) != (function == "min") {
+		if order := index.CompareValues(value, t.best); order == 0 || (order < 0) != (function == "min") {
 			return 0
 		}
 	}
+	value = plain(value) // whichever of 0 and −0 comes first
 	if value.Kind() == kv.KindString {
 		before := 0
 		if !t.best.IsNull() {
@@ -282,7 +266,7 @@ func (t *tally) result(of tallyOf) (kv.Value, error) {
 	case of.function == "avg":
 		return kv.ValueOf(t.sum.mean(t.count)), nil
 	case of.column.Kind != kv.KindInt:
-		return kv.ValueOf(t.sum.float()), nil
+		return kv.ValueOf(t.sum.mean(1)), nil
 	}
 	n, fits := t.sum.integer()
 	if !fits {

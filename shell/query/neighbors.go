@@ -27,7 +27,7 @@ func (q *query) neighbors(ctx context.Context, s *Statement) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.columns = append([]ColumnInfo{{"hop", kv.KindInt}}, edgeColumns(q.tx)...)
+	q.columns = append([]ColumnInfo{{"hop", kv.KindInt}}, columnsOf(edgeFields(q.tx.Shape(), kv.Arc{}))...)
 	names := append(columnNames(q.columns), "id", "label", "degree")
 	if _, scored := q.tx.Column("score"); scored {
 		names = append(names, "suggested", "score")
@@ -73,7 +73,7 @@ func (q *query) neighbors(ctx context.Context, s *Statement) (*Result, error) {
 			for values, err := range f.rows(ctx, eachOf(levels[hop])) {
 				row := make([]kv.Value, len(q.columns))
 				if row[0] = kv.ValueOf(hop); hop == 1 && edges != nil {
-					copy(row[1:], edges[next])
+					copy(row[1:], valuesOf(edgeFields(q.tx.Shape(), edges[next])))
 					next++
 				}
 				if !yield(append(row, values...), err) || err != nil {
@@ -85,50 +85,36 @@ func (q *query) neighbors(ctx context.Context, s *Statement) (*Result, error) {
 	return find.answer(slices.Concat(q.columns, columns), rows, q.MemoryBudget), nil
 }
 
-// edgeColumns are the properties that the graph has of edges to neighbours.
-func edgeColumns(tx *kv.Tx) []ColumnInfo {
-	switch directed, weighted := tx.Shape().Directed, tx.Shape().Weighted; {
-	case directed && weighted:
-		return []ColumnInfo{{"direction", kv.KindString}, {"weight_out", kv.KindSingle}, {"weight_in", kv.KindSingle}}
-	case directed:
-		return []ColumnInfo{{"direction", kv.KindString}}
-	case weighted:
-		return []ColumnInfo{{"weight", kv.KindSingle}}
-	default:
-		return nil
+// edgeFields are the properties that the graph has of an edge to a neighbour.
+func edgeFields(shape kv.Shape, a kv.Arc) (fields []field) {
+	if shape.Directed {
+		fields = append(fields, field{"direction", kv.KindString, kv.ValueOf(arcDirection(a))})
 	}
+	switch {
+	case shape.Directed && shape.Weighted:
+		return append(fields, field{"weight_out", kv.KindSingle, arcWeight(a.Out)},
+			field{"weight_in", kv.KindSingle, arcWeight(a.In)})
+	case shape.Weighted:
+		return append(fields, field{"weight", kv.KindSingle, arcWeight(a.Out)})
+	}
+	return fields
 }
 
-// edges reads the values of edgeColumns, if there are any, of the neighbours in levels[1]: these are the first ones.
-func (q *query) edges(ctx context.Context, v kv.NodeID, levels [][]kv.NodeID) (edges [][]kv.Value, err error) {
-	directed, weighted := q.tx.Shape().Directed, q.tx.Shape().Weighted
-	if len(levels) == 1 || !directed && !weighted {
+// edges reads the edges to the neighbours in levels[1], which are the first ones, if they have edgeFields.
+func (q *query) edges(ctx context.Context, v kv.NodeID, levels [][]kv.NodeID) (edges []kv.Arc, err error) {
+	shape := q.tx.Shape()
+	if len(levels) == 1 || !shape.Directed && !shape.Weighted {
 		return nil, nil
 	}
-	edges = make([][]kv.Value, len(levels[1]))
-	next := 0
-	for a, err := range q.tx.Undirected().Arcs(v) {
-		if next == len(edges) {
-			break
-		}
-		if err == nil && next%checkEvery == 0 {
+	edges = make([]kv.Arc, 0, len(levels[1]))
+	for a, err := range first(q.tx.Undirected().Arcs(v), cap(edges)) {
+		if err == nil && len(edges)%checkEvery == 0 {
 			err = ctx.Err()
 		}
 		if err != nil {
 			return nil, err
 		}
-		var values []kv.Value
-		if directed {
-			values = append(values, kv.ValueOf(arcDirection(a)))
-		}
-		if weighted {
-			values = append(values, arcWeight(a.Out))
-		}
-		if directed && weighted {
-			values = append(values, arcWeight(a.In))
-		}
-		edges[next] = values
-		next++
+		edges = append(edges, a)
 	}
 	return edges, nil
 }

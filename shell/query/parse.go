@@ -16,6 +16,7 @@ func parse(text string, at Pos) (s Statement, err error) {
 			p.end("nothing after the statement")
 		}
 		p.end()
+		s.params = p.params
 	})
 	return s, err
 }

@@ -48,10 +48,10 @@ func tokens(text string) string {
 	return out.String()
 }
 
-func TestParseErrorStartsWhereTheTextDoes(t *testing.T) {
+func TestTextErrorStartsWhereTheTextDoes(t *testing.T) {
 	at := Pos{Offset: 100, Line: 7, Column: 3}
 	_, err := parse("nodes\n where >= 1", at)
-	parseError, ok := errors.AsType[*ParseError](err)
+	parseError, ok := errors.AsType[*TextError](err)
 	want := Pos{Offset: 113, Line: 8, Column: 8}
 	if !ok || parseError.Pos != want {
 		t.Errorf("parse from %+v: got %v, want an error at %+v", at, err, want)

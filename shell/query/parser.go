@@ -1,7 +1,7 @@
 package query
 
 import (
-	"fmt"
+	"errors"
 	"slices"
 	"strconv"
 	"unicode"
@@ -21,13 +21,14 @@ const maxDepth = 200
 
 // A parser is a recursive descent over tokens, one method for each rule of the grammar, which its comment has in EBNF:
 // | separates alternatives, [ ] encloses what may be left out, { } what may be repeated. Each test of the current token
-// notes what would have been accepted, for "want …" in errors. A text that does not fit is a panic with a *ParseError,
+// notes what would have been accepted, for "want …" in errors. A text that does not fit is a panic with a *TextError,
 // which caught returns.
 type parser struct {
 	scan    scanner
 	current token
 	wants   []string // what the grammar would accept at the current token, as errors call it
 	depth   int
+	params  int // the highest number of a parameter so far
 }
 
 // wantClass is how errors call a class.
@@ -39,11 +40,11 @@ func newParser(text string, at Pos) *parser {
 	return p
 }
 
-// caught applies a rule of the grammar, and returns the *ParseError of a text that does not fit.
+// caught applies a rule of the grammar, and returns the *TextError of a text that does not fit.
 func caught(rule func()) (err error) {
 	defer func() {
 		failure := recover()
-		wrong, ok := failure.(*ParseError)
+		wrong, ok := failure.(*TextError)
 		if ok {
 			err = wrong
 		} else if failure != nil {
@@ -69,14 +70,15 @@ func (p *parser) ahead() token {
 // fail refuses a token that nothing wanted. More names others that could stand here.
 func (p *parser) fail(more ...string) {
 	if p.current.kind == tokenBad {
-		panic(&ParseError{Pos: p.current.pos, Msg: p.current.text, Unfinished: p.current.open})
+		panic(&TextError{Pos: p.current.pos, Err: errors.New(p.current.text), Unfinished: p.current.open})
 	}
 	got := p.current.String()
 	if p.current.is(",") {
 		got = `","` // beside the comma of the sentence
 	}
-	msg := fmt.Sprintf("got %s, want %s", got, wording.AnyOf(append(p.wants, more...)))
-	panic(&ParseError{Pos: p.current.pos, Msg: msg, Unfinished: p.current.kind == tokenEnd})
+	wrong := faultAt(p.current.pos, "got %s, want %s", got, wording.AnyOf(append(p.wants, more...)))
+	wrong.Unfinished = p.current.kind == tokenEnd
+	panic(wrong)
 }
 
 // end refuses a text that goes on where it should end.

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
@@ -48,7 +47,7 @@ type Question struct {
 	Digest [sha256.Size]byte
 }
 
-// Query answers one statement that reads. For one that writes the error is ErrWrites.
+// Query answers one statement that reads, and refuses one that writes.
 //
 // The statement sees what tx sees, and in kv.Store.Update what the transaction has written. Rows are read from tx while
 // the caller ranges over them, so neither tx nor ctx must end before. Query never closes tx.
@@ -56,9 +55,9 @@ type Question struct {
 // Args are the values of $1, $2 and so on: a bool, int, int32, int64, uint32, float32, float64, string, kv.Value or nil
 // each.
 //
-// A text that is no statement is a *ParseError. A statement that does not fit the store is a *ResolveError. A statement
-// that needs scores, where there are none yet, is ErrNotCleaned. The errors of a transaction or a store that was closed
-// are kv.ErrClosed.
+// A text that is no statement, or a statement that does not fit the store, is a *TextError. A statement that needs
+// scores, where there are none yet, is cleaner.ErrNotCleaned. The errors of a transaction or a store that was closed are
+// kv.ErrClosed.
 func Query(ctx context.Context, tx *kv.Tx, opt Options, text string, args ...any) (*Result, error) {
 	s, err := Parse(text)
 	if err != nil {
@@ -67,9 +66,8 @@ func Query(ctx context.Context, tx *kv.Tx, opt Options, text string, args ...any
 	return s.Query(ctx, tx, opt, args...)
 }
 
-// Exec runs one statement that writes: a decision, undo, clean, rescore, or a change of an index. For a statement that
-// reads the error is ErrReads. Args and errors are as in Query. If the store was opened for reading only, the error is
-// kv.ErrReadOnly.
+// Exec runs one statement that writes: a decision, undo, clean, rescore, or a change of an index. It refuses one that
+// reads. Args and errors are as in Query. If the store was opened for reading only, the error is kv.ErrReadOnly.
 //
 // A decision, undo, clean, or a change of an index writes all or nothing, and it is on disk when Exec returns. A
 // rescore writes in several steps; one that fails leaves the steps that are done. The rows of the Result say what was
@@ -81,7 +79,7 @@ func Query(ctx context.Context, tx *kv.Tx, opt Options, text string, args ...any
 //
 //	query.Exec(ctx, store, opt, "accept $1 if label = $2 and suggested = $3", id, "Systems", "Theory")
 //
-// If the condition after "if" is not true, the error is a *ConditionError. errors.Is says of both that they are
+// If the condition after "if" is not true, the error names the nodes. errors.Is says of both that they are
 // decide.ErrChanged.
 //
 // Do not call Exec in a function of kv.Store.Update: it would wait for ever.
@@ -96,7 +94,7 @@ func Exec(ctx context.Context, store *kv.Store, opt Options, text string, args .
 // Query answers a parsed statement that reads. See the function Query.
 func (s Statement) Query(ctx context.Context, tx *kv.Tx, opt Options, args ...any) (*Result, error) {
 	if s.Writes() {
-		return nil, ErrWrites
+		return nil, errors.New("the statement writes: run it with query.Exec")
 	}
 	if tx.InUpdate() {
 		opt.Workers = 1 // the transaction is for one goroutine
@@ -107,10 +105,10 @@ func (s Statement) Query(ctx context.Context, tx *kv.Tx, opt Options, args ...an
 // Exec runs a parsed statement that writes. See the function Exec.
 func (s Statement) Exec(ctx context.Context, store *kv.Store, opt Options, args ...any) (*Result, error) {
 	if !s.Writes() {
-		return nil, ErrReads
+		return nil, errors.New("the statement reads: ask it with query.Query")
 	}
 	if store.ReadOnly() {
-		return nil, errReadOnly
+		return nil, wording.Reworded(kv.ErrReadOnly, "the store is open for reading only")
 	}
 	tx := store.Begin()
 	defer tx.Close()
@@ -123,6 +121,9 @@ func (s Statement) answer(ctx context.Context, tx *kv.Tx, store *kv.Store, opt O
 		return nil, errors.New("query: the zero Statement asks nothing: want one of Parse")
 	}
 	values, err := arguments(args)
+	if err == nil && len(args) > s.params {
+		err = fmt.Errorf("argument %d of %d is not used: the statement does not name $%[1]d", s.params+1, len(args))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -132,9 +133,6 @@ func (s Statement) answer(ctx context.Context, tx *kv.Tx, store *kv.Store, opt O
 	q := newQuery(ctx, tx, opt, values)
 	q.store = store
 	r, err := s.verb.answer(q, ctx, &s)
-	if err == nil {
-		err = q.checkArguments()
-	}
 	if err == nil && (s.kind != decide.None || s.name == "undo") {
 		var said string
 		said, err = RescoreDecided(ctx, store, opt)
@@ -151,7 +149,7 @@ func (s Statement) answer(ctx context.Context, tx *kv.Tx, store *kv.Store, opt O
 }
 
 // A query answers one statement in one snapshot. It gives the names, parameters and ids of the statement their meaning
-// there. What does not fit is a *ResolveError.
+// there. What does not fit is a *TextError.
 type query struct {
 	Options
 	tx      *kv.Tx
@@ -160,7 +158,6 @@ type query struct {
 	notices []string
 
 	args      []kv.Value
-	used      []bool // of args
 	constants []constant
 
 	// columns are the columns of the rows asked about, beside the properties of a node, or in place of
@@ -178,83 +175,37 @@ type query struct {
 
 func newQuery(ctx context.Context, tx *kv.Tx, opt Options, args []kv.Value) *query {
 	return &query{
-		Options: opt, tx: tx, args: args, used: make([]bool, len(args)),
+		Options: opt, tx: tx, args: args,
 		surroundings: newSurroundings(ctx, tx, opt.MemoryBudget), computed: map[string]index.Computed{},
 	}
 }
 
-// Errors that statements return.
-var (
-	// ErrNotCleaned is returned by a statement that needs scores, if the store has never been cleaned.
-	ErrNotCleaned = errors.New("the store has no scores yet: run clean first")
+// ErrNotConfirmed is returned by a decision with a condition that nobody has confirmed.
+var ErrNotConfirmed = errors.New("not confirmed")
 
-	// ErrNoThreshold is returned if no finite threshold gives the guarantee that a statement asks for.
-	ErrNoThreshold = errors.New("no finite threshold keeps the guarantee")
-
-	// ErrNotConfirmed is returned by a decision with a condition that nobody has confirmed.
-	ErrNotConfirmed = errors.New("not confirmed")
-
-	// ErrWrites is returned by Query for a statement that writes, and ErrReads by Exec for one that reads.
-	ErrWrites = errors.New("the statement writes: run it with query.Exec")
-	ErrReads  = errors.New("the statement reads: ask it with query.Query")
-)
-
-// errReadOnly is kv.ErrReadOnly in words for people.
-var errReadOnly error = readOnlyError{}
-
-type readOnlyError struct{}
-
-func (readOnlyError) Error() string { return "the store is open for reading only" }
-func (readOnlyError) Unwrap() error { return kv.ErrReadOnly }
-
-// A ParseError is a syntax error with its place, as "1:13: got >=, want a property name".
-type ParseError struct {
+// A TextError says which part of a text is at fault: one that the grammar does not have there, as "1:13: got >=, want a
+// property name", or one that does not fit the store, such as an unknown property or a value of the wrong type. Err says
+// why, without the place.
+type TextError struct {
 	Pos        Pos
-	Msg        string
+	Err        error
 	Unfinished bool // the text ends before the statement: more text could complete it
 }
 
-func (e *ParseError) Error() string { return e.Pos.String() + ": " + e.Msg }
-
-// A ResolveError says which part of a well-formed statement does not fit the store: an unknown property, a value of the
-// wrong type, a node that the store does not have. Err is the cause, and may be nil.
-type ResolveError struct {
-	Pos Pos
-	Msg string
-	Err error
-}
-
-func (e *ResolveError) Error() string { return e.Pos.String() + ": " + e.Msg }
+func (e *TextError) Error() string { return e.Pos.String() + ": " + e.Err.Error() }
 
 // Unwrap returns Err.
-func (e *ResolveError) Unwrap() error { return e.Err }
+func (e *TextError) Unwrap() error { return e.Err }
 
-// A ConditionError says that nothing was decided, because the condition after "if" is not true of some nodes. It is a
-// decide.ErrChanged.
-type ConditionError struct {
-	IDs []string // of these nodes, in the order of the statement
+// faultAt is a TextError whose Err is that of fmt.Errorf.
+func faultAt(pos Pos, format string, args ...any) *TextError {
+	return &TextError{Pos: pos, Err: fmt.Errorf(format, args...)}
 }
 
-// Is reports that it is a decide.ErrChanged.
-func (e *ConditionError) Is(target error) bool { return target == decide.ErrChanged }
-
-// Error reads "the condition behind if is not true of 2 nodes: p17, p20".
-func (e *ConditionError) Error() string {
-	text := fmt.Sprintf("the condition behind if is not true of %s: %s", wording.Nodes(len(e.IDs)),
-		strings.Join(e.IDs[:min(len(e.IDs), maxShown)], ", "))
-	if more := len(e.IDs) - maxShown; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
-}
-
-// Position returns the place in the text that a *ParseError or *ResolveError points to; ok is false for other errors.
+// Position returns the place in the text that a *TextError points to; ok is false for other errors.
 func Position(err error) (pos Pos, ok bool) {
-	if parse, ok := errors.AsType[*ParseError](err); ok {
-		return parse.Pos, true
-	}
-	if resolve, ok := errors.AsType[*ResolveError](err); ok {
-		return resolve.Pos, true
+	if wrong, ok := errors.AsType[*TextError](err); ok {
+		return wrong.Pos, true
 	}
 	return Pos{}, false
 }

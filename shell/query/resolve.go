@@ -2,7 +2,6 @@ package query
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -19,14 +18,6 @@ type constant struct {
 	value    kv.Value
 	other    string
 	pos      Pos
-}
-
-// checkArguments returns an error when an argument was given that the statement does not name.
-func (q *query) checkArguments() error {
-	if i := slices.Index(q.used, false); i >= 0 {
-		return fmt.Errorf("argument %d of %d is not used: the statement does not name $%d", i+1, len(q.used), i+1)
-	}
-	return nil
 }
 
 // scoring are the built-in properties that a run of the cleaner writes.
@@ -51,7 +42,7 @@ func (q *query) property(n name) (ColumnInfo, error) {
 		return ColumnInfo{Name: n.text, Kind: c.Kind}, nil
 	}
 	if slices.Contains(scoring, n.text) {
-		return ColumnInfo{}, &ResolveError{Pos: n.pos, Msg: n.text + ": " + ErrNotCleaned.Error(), Err: ErrNotCleaned}
+		return ColumnInfo{}, faultAt(n.pos, "%s: %w", n.text, cleaner.ErrNotCleaned)
 	}
 	switch {
 	case n.text == decide.DisputedColumn:
@@ -64,8 +55,7 @@ func (q *query) property(n name) (ColumnInfo, error) {
 
 // unknown is the error of a name that is none of those that are known.
 func (q *query) unknown(n name, known []string) error {
-	unknown := &index.UnknownPropertyError{Property: n.text}
-	return &ResolveError{Pos: n.pos, Msg: unknown.Error() + " (properties: " + joinNames(known) + ")", Err: unknown}
+	return faultAt(n.pos, "%w (properties: %s)", &index.UnknownPropertyError{Property: n.text}, joinNames(known))
 }
 
 // properties looks up names.
@@ -95,7 +85,7 @@ func (q *query) returned(c *returned, otherwise, all []string) ([]ColumnInfo, er
 			return nil, err
 		}
 		if slices.Contains(columns, column) {
-			return nil, &ResolveError{Pos: n.pos, Msg: n.String() + " is returned twice"}
+			return nil, faultAt(n.pos, "%s is returned twice", n)
 		}
 		columns = append(columns, column)
 	}
@@ -164,8 +154,8 @@ func (q *query) test(t *expression) (index.Predicate, error) {
 	case t.operator == operatorTrue && column.Kind == kv.KindBool:
 		return index.Compare{Property: property, Op: index.Eq, Value: kv.ValueOf(true)}, nil
 	case t.operator == operatorTrue:
-		return nil, &ResolveError{Pos: t.property.pos, Msg: fmt.Sprintf(
-			"%s is not true or false, so it is no condition alone: want an operator behind it (%s)", t.property, operatorNames)}
+		return nil, faultAt(t.property.pos,
+			"%s is not true or false, so it is no condition alone: want an operator behind it (%s)", t.property, operatorNames)
 	case t.operator == "like":
 		return q.like(t)
 	case t.other != nil:
@@ -189,8 +179,7 @@ func (q *query) test(t *expression) (index.Predicate, error) {
 func (q *query) pair(t *expression) (index.Predicate, error) {
 	_, err := q.property(*t.other)
 	if unknown, ok := errors.AsType[*index.UnknownPropertyError](err); ok {
-		msg := fmt.Sprintf("%s (text takes single quotes: %s)", unknown, Quote(t.other.text))
-		return nil, &ResolveError{Pos: t.other.pos, Msg: msg, Err: unknown}
+		return nil, faultAt(t.other.pos, "%w (text takes single quotes: %s)", unknown, Quote(t.other.text))
 	}
 	q.constants = append(q.constants, constant{property: t.property.text, other: t.other.text, pos: t.other.pos})
 	return index.CompareProperties{Property: t.property.text, Op: operators[t.operator], Other: t.other.text}, err
@@ -203,8 +192,7 @@ func (q *query) like(t *expression) (index.Predicate, error) {
 		return nil, err
 	}
 	if pattern.Kind() != kv.KindString {
-		return nil, &ResolveError{Pos: l.pos,
-			Msg: fmt.Sprintf("got %s for %s, want a pattern as 'graph%%'", describe(pattern), l)}
+		return nil, faultAt(l.pos, "got %s for %s, want a pattern as 'graph%%'", describe(pattern), l)
 	}
 	q.constants = append(q.constants, constant{property: t.property.text, value: pattern, pos: l.pos})
 	return index.Like{Property: t.property.text, Pattern: pattern.Str()}, nil
@@ -224,11 +212,11 @@ func (q *query) constant(column ColumnInfo, n name, l literal, ordered bool) (kv
 	isNumber := value.Kind() == kv.KindInt || value.Kind() == kv.KindFloat
 	switch {
 	case value.IsNull():
-		return value, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("%s is null: write %s is null", l, n)}
+		return value, faultAt(l.pos, "%s is null: write %s is null", l, n)
 	case column.Kind == kv.KindClass && ordered && isNumber:
-		return value, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf(
+		return value, faultAt(l.pos,
 			"classes are text, which has no order among numbers: got %s, which compares as text in quotes: %[2]s", l,
-			Quote(numberText(value, l)))}
+			Quote(numberText(value, l)))
 	case column.Kind == kv.KindClass:
 		value = q.class(value, l)
 	case column.Kind == kv.KindSingle && isNumber:
@@ -238,16 +226,10 @@ func (q *query) constant(column ColumnInfo, n name, l literal, ordered bool) (kv
 	case q.moments != "" && n.text == q.moments:
 		t, ok := wording.ParseTime(value.Str())
 		if !ok {
-			return kv.Value{}, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf(
-				"got %s for a time, want one as '2026-01-31', '2026-01-31 18:00' or '2026-01-31T18:00:00+01:00'", describe(value))}
+			return kv.Value{}, faultAt(l.pos,
+				"got %s for a time, want one as '2026-01-31', '2026-01-31 18:00' or '2026-01-31T18:00:00+01:00'", describe(value))
 		}
 		value = kv.ValueOf(timeText(t))
-	case column.Kind == kv.KindString && value.Kind() == kv.KindString && n.text != "id" && !q.alone:
-		text, err := q.asTimeOf(n.text, value.Str())
-		if err != nil {
-			return kv.Value{}, err
-		}
-		value = kv.ValueOf(text)
 	}
 	q.constants = append(q.constants, constant{property: n.text, value: value, pos: l.pos})
 	return value, nil
@@ -297,7 +279,7 @@ func (q *query) locate(err error) error {
 	}
 	for _, c := range q.constants {
 		if c.property == wrong.Property && c.other == wrong.Other && c.value == wrong.Value {
-			return &ResolveError{Pos: c.pos, Msg: wrong.Error(), Err: wrong}
+			return &TextError{Pos: c.pos, Err: wrong}
 		}
 	}
 	return err

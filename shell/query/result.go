@@ -45,6 +45,12 @@ type Section struct {
 	Reading    *Section // tables and markdown have it in place of this one; nil: they have this one
 }
 
+// sectionOf is the Section of some things, a row a thing.
+func sectionOf[T any](key, title string, things []T, fields func(T) []field) Section {
+	columns, rows := tableOf(things, fields)
+	return Section{Key: key, Title: title, Columns: columns, Rows: rows}
+}
+
 // cutTo has only the first rows for reading.
 func (s Section) cutTo(most int) Section {
 	if len(s.Rows) > most {
@@ -130,6 +136,12 @@ func columnsOf(fields []field) []ColumnInfo {
 
 func valuesOf(fields []field) []kv.Value {
 	return rowsFrom(fields, func(f field) kv.Value { return f.value })
+}
+
+// tableOf has a row of each of some things, with its fields. Fields must have names and kinds for the zero T too.
+func tableOf[T any](things []T, fields func(T) []field) (columns []ColumnInfo, rows [][]kv.Value) {
+	var none T
+	return columnsOf(fields(none)), rowsFrom(things, func(thing T) []kv.Value { return valuesOf(fields(thing)) })
 }
 
 // rowsFrom makes a row, or a part of one, of each of some things.

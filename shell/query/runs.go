@@ -2,7 +2,6 @@ package query
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -45,7 +44,7 @@ func (q *query) clean(ctx context.Context, s *Statement) (*Result, error) {
 		return nil, wording.Advise(err)
 	}
 	err = q.store.View(func(tx *kv.Tx) error {
-		audit, err := LastAudit(ctx, tx)
+		audit, err := cleaner.ReadAudit(ctx, tx)
 		q.note(wording.HowMany(audit))
 		return err
 	})
@@ -82,7 +81,7 @@ func (q *query) runs(ctx context.Context, _ *Statement) (*Result, error) {
 		rows = append(rows, valuesOf(runFields(run)))
 	}
 	if len(runs) > 0 {
-		audit, err := LastAudit(ctx, q.tx)
+		audit, err := cleaner.ReadAudit(ctx, q.tx)
 		if err != nil {
 			return nil, err
 		}
@@ -155,19 +154,10 @@ func countedRuns(ctx context.Context, tx *kv.Tx) ([]*cleaner.Run, error) {
 	return runs, err
 }
 
-// LastRun returns the run that the scores of a store come from. Before the first run the error is ErrNotCleaned.
-func LastRun(tx *kv.Tx) (*cleaner.Run, error) {
-	run, err := cleaner.LastRun(tx)
-	if errors.Is(err, kv.ErrNotFound) {
-		err = ErrNotCleaned
-	}
-	return run, err
-}
-
-// newestRun is LastRun, read once.
+// newestRun is cleaner.LastRun, read once.
 func (q *query) newestRun() (run *cleaner.Run, err error) {
 	if q.run == nil {
-		q.run, err = LastRun(q.tx)
+		q.run, err = cleaner.LastRun(q.tx)
 	}
 	return q.run, err
 }

@@ -3,7 +3,6 @@ package query
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 )
@@ -39,7 +38,7 @@ func NewScript(in io.Reader) *Script {
 	return &Script{in: bufio.NewReaderSize(in, 16<<10), scan: newScanner("", startOfText), start: startOfText}
 }
 
-// Next returns the next step, and io.EOF after the last. A statement of more than 1 MiB is a *ParseError, and nothing
+// Next returns the next step, and io.EOF after the last. A statement of more than 1 MiB is a *TextError, and nothing
 // after it can be read.
 func (s *Script) Next() (Step, error) {
 	const mark = "\ufeff" // of the order of bytes
@@ -56,10 +55,7 @@ func (s *Script) Next() (Step, error) {
 			if at.skipBlank(); at.rest() == "" { // a comment
 				at.pos = s.start
 			}
-			return Step{}, &ParseError{
-				Pos: at.pos,
-				Msg: fmt.Sprintf("got a statement of more than %d MiB, want a semicolon before that", maxStatement>>20),
-			}
+			return Step{}, faultAt(at.pos, "got a statement of more than %d MiB, want a semicolon before that", maxStatement>>20)
 		}
 		if s.err != nil {
 			return Step{}, s.err

@@ -26,8 +26,7 @@ type surroundings struct {
 	asked   atomic.Int64 // labels that were read one by one
 	labels  func() ([]kv.Class, error)
 	blocks  func() ([]kv.Range, error)
-	classes func() map[string]kv.Class // by name
-	walkers sync.Pool                  // of *walker
+	walkers sync.Pool // of *walker
 }
 
 // leastSurroundings is memory that surroundings may take whatever the budget.
@@ -40,28 +39,18 @@ func newSurroundings(ctx context.Context, tx *kv.Tx, memory int64) *surroundings
 		labels := make([]kv.Class, tx.NumNodes())
 		return labels, tx.ReadClasses(kv.LabelColumn, kv.Range{End: kv.NodeID(len(labels))}, labels)
 	})
-	s.classes = sync.OnceValue(func() map[string]kv.Class {
-		classes := map[string]kv.Class{}
-		for k, name := range tx.Classes() {
-			classes[name] = kv.Class(k)
-		}
-		return classes
-	})
 	s.walkers.New = func() any { return &walker{seen: bitset.New[kv.NodeID](tx.NumNodes())} }
 	return s
 }
 
 // shareOf returns the share, among the labelled nodes within some hops of a node, of those that have a label: the one
-// that of returns. It is null if of returns null, or if no node there has a label.
-func (s *surroundings) shareOf(
-	of func(v kv.NodeID) (label kv.Value, err error), hops int,
-) func(v kv.NodeID) (kv.Value, error) {
+// that of returns. It is null if of returns kv.NoClass, or if no node there has a label.
+func (s *surroundings) shareOf(of func(v kv.NodeID) (kv.Class, error), hops int) func(v kv.NodeID) (kv.Value, error) {
 	return func(v kv.NodeID) (kv.Value, error) {
-		label, err := of(v)
-		if err != nil || label.IsNull() {
+		wanted, err := of(v)
+		if err != nil || wanted == kv.NoClass {
 			return kv.Value{}, err
 		}
-		wanted, known := s.classes()[label.Str()]
 		labels, err := s.allLabels()
 		if err != nil {
 			return kv.Value{}, err
@@ -78,7 +67,7 @@ func (s *surroundings) shareOf(
 			if class != kv.NoClass {
 				labelled++
 			}
-			if known && class == wanted {
+			if class == wanted {
 				same++
 			}
 		}
@@ -87,16 +76,12 @@ func (s *surroundings) shareOf(
 }
 
 // ownLabel is the label of a node.
-func (s *surroundings) ownLabel(v kv.NodeID) (kv.Value, error) {
+func (s *surroundings) ownLabel(v kv.NodeID) (kv.Class, error) {
 	labels, err := s.allLabels()
 	if err != nil {
-		return kv.Value{}, err
+		return kv.NoClass, err
 	}
-	class, err := s.label(labels, v)
-	if err != nil || class == kv.NoClass {
-		return kv.Value{}, err
-	}
-	return kv.ValueOf(s.tx.Classes()[class]), nil
+	return s.label(labels, v)
 }
 
 // readAllShare is the share of the nodes, as a divisor, from which on all labels are read, rather than one by one.
@@ -221,7 +206,7 @@ func (q *query) around(n name) (ColumnInfo, error) {
 		return column, nil
 	}
 	if q.alone {
-		return column, &ResolveError{Pos: n.pos, Msg: "share is of nodes, and these rows are none"}
+		return column, faultAt(n.pos, "share is of nodes, and these rows are none")
 	}
 	hops, err := q.hops(n.share.hops, 1)
 	if err != nil {
@@ -232,25 +217,24 @@ func (q *query) around(n name) (ColumnInfo, error) {
 		return column, err
 	}
 	if slices.Contains(propertyNames(q.tx), n.text) {
-		return column, &ResolveError{Pos: n.pos,
-			Msg: fmt.Sprintf("the store has a property of this name: ask for it as %s", QuoteName(n.text))}
+		return column, faultAt(n.pos, "the store has a property of this name: ask for it as %s", QuoteName(n.text))
 	}
 	q.computed[n.text] = index.Computed{Kind: column.Kind, At: q.surroundings.shareOf(of, hops)}
 	return column, nil
 }
 
 // shared resolves the label whose share is asked for: a function of the node.
-func (q *query) shared(s *share) (func(v kv.NodeID) (kv.Value, error), error) {
+func (q *query) shared(s *share) (func(v kv.NodeID) (kv.Class, error), error) {
 	if s.class != nil {
 		value, err := q.value(*s.class)
 		if err != nil {
 			return nil, err
 		}
 		if value = q.class(value, *s.class); value.Kind() != kv.KindString {
-			return nil, &ResolveError{Pos: s.class.pos,
-				Msg: fmt.Sprintf("got %s, want label, suggested or a class in single quotes", describe(value))}
+			return nil, faultAt(s.class.pos, "got %s, want label, suggested or a class in single quotes", describe(value))
 		}
-		return func(kv.NodeID) (kv.Value, error) { return value, nil }, nil
+		class := q.classOf(value)
+		return func(kv.NodeID) (kv.Class, error) { return class, nil }, nil
 	}
 	columns := q.columns // of the rows, which nodes do not have
 	q.columns = nil
@@ -260,8 +244,7 @@ func (q *query) shared(s *share) (func(v kv.NodeID) (kv.Value, error), error) {
 	case err != nil:
 		return nil, err
 	case column.Kind != kv.KindClass:
-		return nil, &ResolveError{Pos: s.of.pos,
-			Msg: fmt.Sprintf("%s is no class: want label, suggested or a class in single quotes", s.of)}
+		return nil, faultAt(s.of.pos, "%s is no class: want label, suggested or a class in single quotes", s.of)
 	case column.Name == kv.LabelColumn:
 		return q.surroundings.ownLabel, nil
 	}
@@ -270,9 +253,22 @@ func (q *query) shared(s *share) (func(v kv.NodeID) (kv.Value, error), error) {
 		return nil, err
 	}
 	var alone sync.Mutex // a reader is for one goroutine at a time
-	return func(v kv.NodeID) (kv.Value, error) {
+	return func(v kv.NodeID) (kv.Class, error) {
 		alone.Lock()
 		defer alone.Unlock()
-		return reader.At(v)
+		value, err := reader.At(v)
+		return q.classOf(value), err
 	}, nil
+}
+
+// classOf is the number of a class, one that no node has if the store does not have the class.
+func (q *query) classOf(value kv.Value) kv.Class {
+	if value.IsNull() {
+		return kv.NoClass
+	}
+	classes := q.tx.Classes()
+	if i := slices.Index(classes, value.Str()); i >= 0 {
+		return kv.Class(i)
+	}
+	return kv.Class(len(classes))
 }

@@ -3,7 +3,6 @@ package query
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -29,15 +28,15 @@ func (q *query) stats(ctx context.Context, _ *Statement) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	predictions, err := q.predictions()
-	if err != nil {
-		return nil, err
-	}
 	scores, err := q.scoreFields(ctx)
 	if err != nil {
 		return nil, err
 	}
 	columns, indexes, matrices := []string{}, []string{}, append([]string{}, q.tx.Matrices()...)
+	predictions := kv.Value{}
+	if slices.Contains(matrices, cleaner.PredictionsMatrix) {
+		predictions = kv.ValueOf("float32")
+	}
 	for _, c := range q.tx.Columns() {
 		columns = append(columns, c.Name)
 		if c.Indexed {
@@ -73,7 +72,7 @@ func (q *query) scoreFields(ctx context.Context) ([]field, error) {
 	if err != nil {
 		return nil, err
 	}
-	audit, err := LastAudit(ctx, q.tx)
+	audit, err := cleaner.ReadAudit(ctx, q.tx)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +83,7 @@ func (q *query) scoreFields(ctx context.Context) ([]field, error) {
 	if len(runs) > 0 {
 		contradicted = kv.ValueOf(runs[len(runs)-1].Contradicted)
 		q.note(wording.HowMany(audit))
-		run, err := LastRun(q.tx) // with its model
+		run, err := cleaner.LastRun(q.tx) // with its model
 		if err != nil {
 			return nil, err
 		}
@@ -106,22 +105,6 @@ func (q *query) scoreFields(ctx context.Context) ([]field, error) {
 	}, nil
 }
 
-// predictions says how the predictions are stored; null without predictions.
-func (q *query) predictions() (encoding kv.Value, err error) {
-	_, err = q.tx.Matrix(cleaner.PredictionsMatrix)
-	if errors.Is(err, kv.ErrNotFound) {
-		return encoding, nil
-	}
-	return kv.ValueOf("float32"), err
-}
-
-// classColumns are the columns about classes.
-var classColumns = []ColumnInfo{
-	{"class", kv.KindString}, {"nodes", kv.KindInt}, {"share", kv.KindFloat}, {"homophily", kv.KindFloat},
-	{"self_confidence", kv.KindFloat}, {"suspects", kv.KindInt}, {"suspect_share", kv.KindFloat},
-	{"estimated_rate", kv.KindFloat},
-}
-
 // classes answers classes, with a remark if homophily is too low for the method.
 func (q *query) classes(ctx context.Context, _ *Statement) (*Result, error) {
 	s, err := cleaner.Statistics(ctx, q.tx)
@@ -129,19 +112,20 @@ func (q *query) classes(ctx context.Context, _ *Statement) (*Result, error) {
 		return nil, err
 	}
 	q.note(s.Warning())
-	rows := make([][]kv.Value, 0, len(s.Classes))
-	for _, i := range ClassOrder(q.tx.Classes()) {
-		c := s.Classes[i]
+	order := ClassOrder(q.tx.Classes())
+	classes := rowsFrom(order, func(i int) cleaner.ClassStatistics { return s.Classes[i] })
+	return NewTable(tableOf(classes, func(c cleaner.ClassStatistics) []field {
 		suspects, share := kv.Value{}, kv.Value{}
 		if s.Run != 0 {
 			suspects, share = kv.ValueOf(c.Suspects), ratio(c.Suspects, c.Nodes)
 		}
-		rows = append(rows, []kv.Value{
-			kv.ValueOf(c.Class), kv.ValueOf(c.Nodes), ratio(c.Nodes, s.Labels), kv.ValueOf(c.Homophily),
-			kv.ValueOf(c.SelfConfidence), suspects, share, kv.ValueOf(c.MislabelRate),
-		})
-	}
-	return NewTable(classColumns, rows), nil
+		return []field{
+			{"class", kv.KindString, kv.ValueOf(c.Class)}, {"nodes", kv.KindInt, kv.ValueOf(c.Nodes)},
+			{"share", kv.KindFloat, ratio(c.Nodes, s.Labels)}, {"homophily", kv.KindFloat, kv.ValueOf(c.Homophily)},
+			{"self_confidence", kv.KindFloat, kv.ValueOf(c.SelfConfidence)}, {"suspects", kv.KindInt, suspects},
+			{"suspect_share", kv.KindFloat, share}, {"estimated_rate", kv.KindFloat, kv.ValueOf(c.MislabelRate)},
+		}
+	})), nil
 }
 
 // ratio is null of nothing.
@@ -181,7 +165,7 @@ func (q *query) noise(ctx context.Context, _ *Statement) (*Result, error) {
 	if err := cleaner.CheckTransition(q.tx, q.MemoryBudget); err != nil {
 		return nil, err
 	}
-	run, err := LastRun(q.tx)
+	run, err := cleaner.LastRun(q.tx)
 	if err == nil {
 		err = run.Recount(ctx, q.tx)
 	}

@@ -127,7 +127,7 @@ func (q *query) remarkStale(ctx context.Context) error {
 		return nil
 	}
 	run, err := q.newestRun()
-	if errors.Is(err, ErrNotCleaned) { // a repair has removed the runs
+	if errors.Is(err, cleaner.ErrNotCleaned) { // a repair has removed the runs
 		return nil
 	}
 	if err != nil {
@@ -145,7 +145,7 @@ func (q *query) guaranteeTerms(ctx context.Context, g *guarantee, run *cleaner.R
 	if err != nil {
 		return nil, err
 	}
-	audit, err := LastAudit(ctx, q.tx)
+	audit, err := cleaner.ReadAudit(ctx, q.tx)
 	if err != nil {
 		return nil, err
 	}
@@ -185,6 +185,6 @@ func (q *query) guaranteeTerms(ctx context.Context, g *guarantee, run *cleaner.R
 func noThreshold(what string, alpha, rate, least float64) error {
 	// Rounded up, or asking for the number printed would fail again.
 	digits := math.Pow(10, 3-math.Floor(math.Log10(least)))
-	return fmt.Errorf("%s rate ≤ %g at p = %.4g: %w; the smallest rate that has one is %.4g",
-		what, alpha, rate, ErrNoThreshold, math.Ceil(least*digits)/digits)
+	return fmt.Errorf("%s rate ≤ %g at p = %.4g: no finite threshold keeps the guarantee; the smallest rate that has one "+
+		"is %.4g", what, alpha, rate, math.Ceil(least*digits)/digits)
 }

@@ -21,13 +21,12 @@ func TestTheDoors(t *testing.T) {
 	for _, page := range Manual() {
 		parsed := must.Get(Parse(page.Examples[0]))(t)
 		if parsed.Writes() {
-			if _, err := parsed.Query(t.Context(), tx, Options{}); !errors.Is(err, ErrWrites) ||
-				!strings.Contains(err.Error(), "query.Exec") {
-				t.Errorf("%s: got error %v, want ErrWrites", page.Name, err)
+			if _, err := parsed.Query(t.Context(), tx, Options{}); err == nil || !strings.Contains(err.Error(), "query.Exec") {
+				t.Errorf("%s: got error %v, want one that names Exec", page.Name, err)
 			}
-		} else if _, err := parsed.Exec(t.Context(), store, Options{}); !errors.Is(err, ErrReads) ||
+		} else if _, err := parsed.Exec(t.Context(), store, Options{}); err == nil ||
 			!strings.Contains(err.Error(), "query.Query") {
-			t.Errorf("%s: got error %v, want ErrReads", page.Name, err)
+			t.Errorf("%s: got error %v, want one that names Query", page.Name, err)
 		}
 	}
 	if _, err := (Statement{}).Query(t.Context(), tx, Options{}); err == nil {
@@ -80,9 +79,8 @@ func TestQueryInAnUpdate(t *testing.T) {
 func TestIf(t *testing.T) {
 	store := papers.Cleaned(t) // s3 is Systems, and Theory is suggested
 	_, err := Exec(t.Context(), store, Options{}, "accept $1 if label = $2 and suggested = $3", "s3", "Theory", "Theory")
-	if wrong, ok := errors.AsType[*ConditionError](err); !ok || !errors.Is(err, decide.ErrChanged) ||
-		!slices.Equal(wrong.IDs, []string{"s3"}) {
-		t.Errorf("got error %v, want a *ConditionError about s3", err)
+	if !errors.Is(err, decide.ErrChanged) || !strings.HasSuffix(err.Error(), "is not true of 1 node: s3") {
+		t.Errorf("got error %v, want one about s3", err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // value resolves a literal; a parameter takes its argument.
@@ -16,9 +17,8 @@ func (q *query) value(l literal) (kv.Value, error) {
 		return l.value, nil
 	}
 	if l.number > len(q.args) {
-		return kv.Value{}, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("%s has no argument: %d given", l, len(q.args))}
+		return kv.Value{}, faultAt(l.pos, "%s has no argument: %d given", l, len(q.args))
 	}
-	q.used[l.number-1] = true
 	return q.args[l.number-1], nil
 }
 
@@ -45,8 +45,7 @@ func (q *query) whole(l *literal, what string, least, most, otherwise int) (int,
 		if most < math.MaxInt {
 			limits += fmt.Sprintf(" to %d", most)
 		}
-		return 0, &ResolveError{Pos: l.pos,
-			Msg: fmt.Sprintf("got %s for %s, want a whole number %s", describe(value), what, limits)}
+		return 0, faultAt(l.pos, "got %s for %s, want a whole number %s", describe(value), what, limits)
 	}
 	return int(n), nil
 }
@@ -63,8 +62,7 @@ func (q *query) share(l literal, what string) (float64, error) {
 		return 0, err
 	}
 	if kind := value.Kind(); kind != kv.KindInt && kind != kv.KindFloat || !(value.Float() > 0 && value.Float() < 1) {
-		return 0, &ResolveError{Pos: l.pos,
-			Msg: fmt.Sprintf("got %s for %s, want a number between 0 and 1", describe(value), what)}
+		return 0, faultAt(l.pos, "got %s for %s, want a number between 0 and 1", describe(value), what)
 	}
 	return value.Float(), nil
 }
@@ -77,7 +75,7 @@ func (q *query) findNode(l literal) (kv.NodeID, error) {
 	}
 	v, err := q.tx.Node(value.String())
 	if errors.Is(err, kv.ErrNotFound) {
-		return 0, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("the store has no node %s", Quote(value.String())), Err: err}
+		return 0, &TextError{Pos: l.pos, Err: wording.Reworded(err, "the store has no node "+Quote(value.String()))}
 	}
 	return v, err
 }

@@ -4,12 +4,10 @@ package demograph
 import (
 	"bufio"
 	"context"
-	"fmt"
-	"io"
+	"encoding/csv"
 	"math/rand/v2"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
@@ -150,50 +148,35 @@ func (*Graph) ID(v int) string { return "p" + strconv.Itoa(v) }
 
 // Write writes nodes.csv, edges.csv, features.csv and, for judging the result, truth.csv.
 func (g *Graph) Write(dir string) error {
-	for name, content := range map[string]func(io.Writer){
-		"nodes.csv": func(w io.Writer) {
-			fmt.Fprintln(w, "id,label,year")
-			for v, f := range g.Label {
-				fmt.Fprintf(w, "%s,%s,%d\n", g.ID(v), g.Fields[f], g.year[v])
-			}
-		},
-		"truth.csv": func(w io.Writer) {
-			fmt.Fprintln(w, "id,label")
-			for v, f := range g.Field {
-				fmt.Fprintf(w, "%s,%s\n", g.ID(v), g.Fields[f])
-			}
-		},
-		"edges.csv": func(w io.Writer) {
-			fmt.Fprintln(w, "src,dst")
-			for _, e := range g.edges {
-				fmt.Fprintf(w, "%s,%s\n", g.ID(e[0]), g.ID(e[1]))
-			}
-		},
-		"features.csv": g.writeFeatures,
+	header := []string{"id"}
+	for word := range vocabulary {
+		header = append(header, "word"+strconv.Itoa(word))
+	}
+	nodes, truth, features := [][]string{{"id", "label", "year"}}, [][]string{{"id", "label"}}, [][]string{header}
+	for v := range g.Label {
+		id := g.ID(v)
+		nodes = append(nodes, []string{id, g.Fields[g.Label[v]], strconv.Itoa(g.year[v])})
+		truth = append(truth, []string{id, g.Fields[g.Field[v]]})
+		row := slices.Repeat([]string{"0"}, vocabulary+1)
+		row[0] = id
+		for _, word := range g.words[v] {
+			row[1+word] = "1"
+		}
+		features = append(features, row)
+	}
+	edges := [][]string{{"src", "dst"}}
+	for _, e := range g.edges {
+		edges = append(edges, []string{g.ID(e[0]), g.ID(e[1])})
+	}
+	for name, rows := range map[string][][]string{
+		"nodes.csv": nodes, "truth.csv": truth, "features.csv": features, "edges.csv": edges,
 	} {
 		err := atomic.WriteFile(context.Background(), stream.Below(dir, name), 0o666, func(out *bufio.Writer) error {
-			content(out) // the buffer keeps the first error for its Flush
-			return nil
+			return csv.NewWriter(out).WriteAll(rows)
 		})
 		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (g *Graph) writeFeatures(w io.Writer) {
-	header := []string{"id"}
-	for word := range vocabulary {
-		header = append(header, "word"+strconv.Itoa(word))
-	}
-	fmt.Fprintln(w, strings.Join(header, ","))
-	for v, words := range g.words {
-		row := slices.Repeat([]string{"0"}, vocabulary+1)
-		row[0] = g.ID(v)
-		for _, word := range words {
-			row[1+word] = "1"
-		}
-		fmt.Fprintln(w, strings.Join(row, ","))
-	}
 }

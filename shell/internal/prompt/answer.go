@@ -92,7 +92,7 @@ func (q *Question) print(result *query.Result, to Listener, began time.Time) (Ou
 		to.Notice(notice)
 	}
 	on := q.Screen
-	rows, err := print.RenderOn(to.Out, result, q.Format, &on)
+	rows, err := print.Render(to.Out, result, q.Format, &on)
 	return Outcome{
 		Rows: rows, Listed: !result.Record && !result.Bare && result.Sections == nil, Cut: on.Cut,
 		Took: time.Since(began),

@@ -157,7 +157,7 @@ func isComplete(text string) bool {
 			continue
 		}
 		_, err = next.Parse()
-		wrong, ok := errors.AsType[*query.ParseError](err)
+		wrong, ok := errors.AsType[*query.TextError](err)
 		return !ok || !wrong.Unfinished
 	}
 }

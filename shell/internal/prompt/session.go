@@ -143,7 +143,7 @@ func (s *session) step(ctx context.Context, next query.Step) error {
 		return err // no store is needed to say so
 	}
 	if s.asked++; s.asked > 1 && s.format == print.FormatParquet {
-		return &query.ParseError{Pos: next.Pos, Msg: "a Parquet file holds one answer: got a second statement"}
+		return &query.TextError{Pos: next.Pos, Err: errors.New("a Parquet file holds one answer: got a second statement")}
 	}
 	to := Listener{Out: s.out, Notice: s.opt.Note, Confirm: s.opt.Confirm}
 	outcome, err := s.opt.Store.Answer(ctx, question, to)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -62,7 +63,7 @@ func TestOutputAndReadFiles(t *testing.T) {
 	}
 	_, _, err = answer(t, Options{Store: opened(store), Name: "q.txt"}, "stats;\n\n suspects")
 	if want := "q.txt:3:2: the store has no scores yet: run clean first"; err == nil || err.Error() != want ||
-		!errors.Is(err, query.ErrNotCleaned) {
+		!errors.Is(err, cleaner.ErrNotCleaned) {
 		t.Errorf("a failing statement of a named input: got %v, want %s", err, want)
 	}
 }

@@ -103,7 +103,7 @@ func (r *Result) decide(ctx context.Context, store *kv.Store, fn func() (survey.
 		return err
 	}
 	return store.View(func(tx *kv.Tx) error {
-		audit, err := query.LastAudit(ctx, tx)
+		audit, err := cleaner.ReadAudit(ctx, tx)
 		r.Told = wording.HowMany(audit)
 		return err
 	})
@@ -148,13 +148,13 @@ func (f *Find) do(ctx context.Context, store *kv.Store, who string) (r Result, e
 func (s *Sample) Draw(ctx context.Context, store *kv.Store) (audit *cleaner.Audit, err error) {
 	switch {
 	case s.For != nil:
-		err = wording.AdviseList(cleaner.DrawList(ctx, store, *s.For, s.Size))
+		err = cleaner.DrawList(ctx, store, *s.For, s.Size)
 	case s.Size > 0:
-		err = wording.AdviseAudit(cleaner.DrawAudit(ctx, store, s.Size, s.Seed))
+		err = cleaner.DrawAudit(ctx, store, s.Size, s.Seed)
 	}
 	if err == nil {
 		err = store.View(func(tx *kv.Tx) (err error) {
-			audit, err = query.LastAudit(ctx, tx)
+			audit, err = cleaner.ReadAudit(ctx, tx)
 			return err
 		})
 	}

@@ -93,7 +93,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, serve func(*Serv
 		return err
 	})
 	switch {
-	case errors.Is(err, query.ErrNotCleaned) && !wantsJSON(r):
+	case errors.Is(err, cleaner.ErrNotCleaned) && !wantsJSON(r):
 		s.write(w, r, answer{page: "unscored", title: "No scores yet"})
 	case err != nil:
 		s.fail(w, r, err)
@@ -231,7 +231,7 @@ func problemOf(err error) (int, problem) {
 		status int
 		text   string
 	}{
-		{decide.ErrChanged, http.StatusConflict, ""}, {query.ErrNotCleaned, http.StatusConflict, ""},
+		{decide.ErrChanged, http.StatusConflict, ""}, {cleaner.ErrNotCleaned, http.StatusConflict, ""},
 		{decide.ErrNoLabel, http.StatusConflict, ""}, {decide.ErrNoSuggestion, http.StatusConflict, ""},
 		{decide.ErrNothingToUndo, http.StatusConflict, ""}, {query.ErrNotConfirmed, http.StatusConflict, ""},
 		{cleaner.ErrAudit, http.StatusConflict, ""}, {decide.ErrOptions, http.StatusBadRequest, ""},

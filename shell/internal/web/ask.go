@@ -123,7 +123,7 @@ func (s *Server) read(r *http.Request, statement query.Statement, view *asked) e
 		}
 		if result.Sections != nil || result.Record || result.Bare {
 			var text strings.Builder
-			_, err := print.Render(&text, result, print.FormatTable)
+			_, err := print.Render(&text, result, print.FormatTable, &print.Screen{})
 			view.Text, view.Notices = text.String(), result.Notices()
 			return err
 		}
@@ -179,7 +179,7 @@ func (s *Server) tell(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		render := func(result *query.Result, err error) error {
 			if err == nil {
-				_, err = print.Render(out, result, print.FormatJSON)
+				_, err = print.Render(out, result, print.FormatJSON, &print.Screen{})
 			}
 			return err
 		}

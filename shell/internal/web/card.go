@@ -62,8 +62,8 @@ func find(tx *kv.Tx, id string) (kv.NodeID, error) {
 
 // card reads the card of a node.
 func (s *Server) card(ctx context.Context, tx *kv.Tx, v kv.NodeID) (*card, error) {
-	run, err := query.LastRun(tx)
-	if err != nil && !errors.Is(err, query.ErrNotCleaned) {
+	run, err := cleaner.LastRun(tx)
+	if err != nil && !errors.Is(err, cleaner.ErrNotCleaned) {
 		return nil, err
 	}
 	d, err := survey.Read(ctx, tx, v, s.Columns, s.Query)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // A progress says how far the review of a store is.
@@ -63,8 +62,8 @@ func (s *Server) showProgress(r *http.Request) (answer, error) {
 
 func countProgress(ctx context.Context, tx *kv.Tx) (*progress, error) {
 	p := &progress{Expected: math.NaN()}
-	run, err := query.LastRun(tx)
-	if errors.Is(err, query.ErrNotCleaned) {
+	run, err := cleaner.LastRun(tx)
+	if errors.Is(err, cleaner.ErrNotCleaned) {
 		return p, nil
 	}
 	if err != nil {
@@ -74,7 +73,7 @@ func countProgress(ctx context.Context, tx *kv.Tx) (*progress, error) {
 	if p.Remaining, err = cleaner.CountRemaining(ctx, tx); err != nil {
 		return nil, err
 	}
-	audit, err := query.LastAudit(ctx, tx)
+	audit, err := cleaner.ReadAudit(ctx, tx)
 	if err == nil && audit != nil {
 		p.Expected = audit.Left()
 	}

@@ -129,11 +129,11 @@ type audit struct {
 func (s *Server) audit(r *http.Request) (answer, error) {
 	view := audit{More: query.DefaultDraws}
 	err := s.snapshot(func(tx *kv.Tx) (err error) {
-		if view.Audit, err = query.LastAudit(r.Context(), tx); err != nil {
+		if view.Audit, err = cleaner.ReadAudit(r.Context(), tx); err != nil {
 			return err
 		}
 		if view.Audit == nil {
-			_, err = query.LastRun(tx)
+			_, err = cleaner.LastRun(tx)
 			return err
 		}
 		lines := wording.Audit(view.Audit, "")

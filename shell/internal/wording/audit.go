@@ -1,14 +1,12 @@
 package wording
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
-	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // HowMany says how many labels are wrong: what the last look of an audit tells, or that it is not known. The audit is
@@ -78,14 +76,6 @@ const Behind = "scores, threshold and suspects do not follow the last look of th
 // has.
 func Overtaken(id string) string { return "not saved: somebody has decided on " + id + " meanwhile" }
 
-// AdviseAudit adds to an error of drawing what to do about it.
-func AdviseAudit(err error) error {
-	if errors.Is(err, kv.ErrNotFound) {
-		return errors.New("audit: the store has no scores, by which it draws; run clean first")
-	}
-	return err
-}
-
 // Promise is how a statement asks for a promise.
 func Promise(p cleaner.Promise) string {
 	text := "fdr " + strconv.FormatFloat(p.Share, 'g', -1, 64)
@@ -139,13 +129,4 @@ func standing(l *cleaner.AuditList) string {
 	return fmt.Sprintf("%s: at most %s%% of these labels are %s, with %s%% confidence, by %s, %d %s", list, share,
 		wasted, level,
 		Count(int64(draws), "draw", "draws"), l.Good, good)
-}
-
-// AdviseList adds to an error of drawing a list what to do about it.
-func AdviseList(err error) error {
-	if errors.Is(err, kv.ErrNotFound) {
-		return errors.New("audit: nothing is drawn yet; draw 50 labels without for, and decide the first 25 of them, as " +
-			"lists are chosen after the first look")
-	}
-	return err
 }

@@ -73,9 +73,6 @@ func AdviseRescore(err error) error {
 	if errors.Is(err, cleaner.ErrNoModel) {
 		return fmt.Errorf("%w; run clean", err)
 	}
-	if errors.Is(err, kv.ErrNotFound) {
-		return errors.New("rescore: the store was never cleaned; run clean first")
-	}
 	return err
 }
 

@@ -74,6 +74,17 @@ func Plain(err error) string {
 	return strings.TrimSuffix(rooms().ReplaceAllString(err.Error(), "$1"), ": ")
 }
 
+// Reworded is an error with other words. errors.Is and errors.As find the error behind them.
+func Reworded(err error, text string) error { return reworded{err, text} }
+
+type reworded struct {
+	error
+	text string
+}
+
+func (r reworded) Error() string { return r.text }
+func (r reworded) Unwrap() error { return r.error }
+
 // ShellWord quotes a word for a command line that the user may copy.
 func ShellWord(word string) string {
 	plain := func(r rune) bool {
