@@ -17,28 +17,18 @@ import (
 // node stay, and are compared with each other only. Check returns an error only if it cannot continue, such as
 // ctx.Err().
 func Check(ctx context.Context, tx *kv.Tx, report func(kv.Problem)) error {
-	problem := func(format string, args ...any) {
-		report(kv.Problem{Where: "history", What: fmt.Sprintf(format, args...)})
-	}
-	err := findFlaws(ctx, tx, func(f flaw) error {
-		problem("%s", f.what)
-		return nil
-	})
-	if err == nil {
-		damaged := map[string]bool{} // columns, of whose other blocks nothing is said
-		err = compareNodes(ctx, tx, func(d difference) error {
-			id, err := tx.ID(d.last.Node)
-			if err = errors.Join(d.err, err); err == nil {
-				problem("node %s has the %s %q, and its history says %q", id, d.column.name, d.is, d.column.value(d.last))
-			} else if !damaged[d.column.name] {
-				damaged[d.column.name] = true
-				problem("%s of node number %d: %v", d.column.name, d.last.Node, err)
-			}
+	problem := func(what string) { report(kv.Problem{Where: "history", What: what}) }
+	for _, find := range []finder{findFlaws, compareNodes} {
+		err := find(ctx, tx, func(f flaw) error {
+			problem(f.what)
 			return nil
 		})
-	}
-	if err != nil && ctx.Err() == nil {
-		problem("%v", err)
+		if err != nil {
+			if ctx.Err() == nil {
+				problem(err.Error())
+			}
+			break
+		}
 	}
 	return ctx.Err()
 }
@@ -51,103 +41,85 @@ func Check(ctx context.Context, tx *kv.Tx, report func(kv.Problem)) error {
 // First run kv.Repair, then open the store with index.Open; nobody else may write to it. After an error or a kill, run
 // it again: the result is the same as without the interruption.
 func Repair(ctx context.Context, s *kv.Store, report func(kv.Correction)) error {
-	tell := func(lost kv.Losses, done, what string, args ...any) {
-		report(kv.Correction{Where: "history", What: fmt.Sprintf(what, args...), Done: done, Lost: lost})
-	}
-	count, err := correct(ctx, s, findLostNodes, addLostNode)
-	if count > 0 {
-		tell(nil, "added again, without edges", "%d nodes, of some of which there are entries, are not there", count)
-	}
-	if err != nil {
-		return fmt.Errorf("history: %w", err)
-	}
-	lost, put := int64(0), 0
-	_, err = correct(ctx, s, findFlaws, func(tx *kv.Tx, f flaw) error {
-		if f.key == nil {
-			return nil
+	for _, part := range []struct {
+		find       finder
+		what, done string
+	}{
+		{findLostNodes, "%d nodes, of some of which there are entries, are not there", "added again, without edges"},
+		{findFlaws, "%d records are missing or wrong", "put right; lost entries are left out, as if nobody had made them"},
+		{compareNodes, "%d values of labels and decisions are not what the last entries about their nodes say", "set again"},
+	} {
+		mended, lost, err := mend(ctx, s, part.find)
+		if mended > 0 {
+			done := kv.Correction{Where: "history", What: fmt.Sprintf(part.what, mended), Done: part.done}
+			if lost > 0 {
+				done.Lost = kv.Losses{{Kind: "entry of the history", Count: lost}}
+			}
+			report(done)
 		}
-		put++
-		if f.value == nil {
-			return tx.Space(historySpace).Delete(f.key)
+		if err != nil {
+			return fmt.Errorf("history: %w", err)
 		}
-		if len(f.value) > 0 {
-			lost++
-		}
-		return tx.Space(historySpace).Put(f.key, f.value)
-	})
-	if lost > 0 {
-		tell(kv.Losses{{Kind: "entry of the history", Count: lost}}, "left out, as if nobody had made them",
-			"%d entries are missing or cannot be read", lost)
-	} else if put > 0 {
-		tell(nil, "put right", "entries that are not found by their nodes, or keys of no entry")
-	}
-	if err != nil {
-		return fmt.Errorf("history: %w", err)
-	}
-	count, err = correct(ctx, s, compareNodes, func(tx *kv.Tx, d difference) error {
-		if d.err != nil {
-			return d.err
-		}
-		return d.column.set(tx, d.last)
-	})
-	if count > 0 {
-		tell(nil, fmt.Sprintf("%d values of labels and decisions set again", count),
-			"nodes that do not have what their last entries say")
-	}
-	if err != nil {
-		return fmt.Errorf("history: %w", err)
 	}
 	return nil
 }
 
-// batchSize is how many things are corrected in one transaction.
+// A flaw is what is wrong with the history, or with what a node has of it.
+type flaw struct {
+	what   string
+	mend   func(*kv.Tx) error // puts it right; nil: nothing can
+	isLost bool               // an entry cannot be read
+}
+
+// A finder calls a function for each flaw of one sort in a snapshot.
+type finder func(ctx context.Context, tx *kv.Tx, fn func(flaw) error) error
+
+// batchSize is how many flaws are mended in one transaction.
 const batchSize = 200
 
-// correct has write correct what find finds in a snapshot, and counts what is on disk.
-func correct[T any](
-	ctx context.Context, s *kv.Store, find func(context.Context, *kv.Tx, func(T) error) error,
-	write func(*kv.Tx, T) error,
-) (count int, err error) {
-	var found []T
-	writeAll := func() error {
+// mend mends what is found in a snapshot. It counts what is on disk, and the lost entries among it.
+func mend(ctx context.Context, s *kv.Store, find finder) (mended int, lost int64, err error) {
+	var found []flaw
+	mendAll := func() error {
 		err := s.UpdateContext(ctx, func(tx *kv.Tx) error {
-			for _, each := range found {
-				if err := write(tx, each); err != nil {
+			for _, f := range found {
+				if err := f.mend(tx); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
-		if err == nil {
-			count += len(found)
+		if err != nil {
+			return err
+		}
+		for _, f := range found {
+			if mended++; f.isLost {
+				lost++
+			}
 		}
 		found = nil
-		return err
+		return nil
 	}
 	err = s.View(func(tx *kv.Tx) error {
-		return find(ctx, tx, func(each T) error {
-			if found = append(found, each); len(found) < batchSize {
+		return find(ctx, tx, func(f flaw) error {
+			if f.mend != nil {
+				found = append(found, f)
+			}
+			if len(found) < batchSize {
 				return nil
 			}
-			return writeAll()
+			return mendAll()
 		})
 	})
 	if err == nil && len(found) > 0 {
-		err = writeAll()
+		err = mendAll()
 	}
-	return count, err
+	return mended, lost, err
 }
 
-// A lostNode is one after the last that is there.
-type lostNode struct {
-	node      kv.NodeID
-	id        string
-	isDecided bool // there are entries about it, else it has no id
-}
-
-// findLostNodes calls fn for the nodes up to the last that entries are about and that is not there: the commit that had
-// added it was lost.
-func findLostNodes(ctx context.Context, tx *kv.Tx, fn func(lostNode) error) error {
+// findLostNodes finds the nodes up to the last that entries are about and that is not there: the commit that had added
+// it was lost. They are added again. One of which no entry tells is removed at once.
+func findLostNodes(ctx context.Context, tx *kv.Tx, fn func(flaw) error) error {
 	ids := map[kv.NodeID]string{}
 	end := kv.NodeID(tx.NumNodes())
 	for e, err := range recordsFrom(ctx, tx, []byte{entryTag}) {
@@ -162,43 +134,44 @@ func findLostNodes(ctx context.Context, tx *kv.Tx, fn func(lostNode) error) erro
 		}
 	}
 	for v := kv.NodeID(tx.NumNodes()); v < end; v++ {
-		id, isDecided := ids[v]
-		if err := fn(lostNode{v, id, isDecided}); err != nil {
+		err := fn(flaw{mend: func(tx *kv.Tx) error {
+			id, isDecided := ids[v]
+			if _, err := tx.Node(id); !isDecided || err == nil { // another node has the id
+				id = fmt.Sprint(kv.LostPrefix, v)
+			} else if !errors.Is(err, kv.ErrNotFound) {
+				return err
+			}
+			_, err := tx.AddNode(kv.Node{ID: id})
+			if err == nil && !isDecided {
+				err = tx.RemoveNode(v)
+			}
+			return err
+		}})
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// addLostNode adds a node again. One of which no entry tells is removed at once.
-func addLostNode(tx *kv.Tx, lost lostNode) error {
-	id := lost.id
-	if _, err := tx.Node(id); !lost.isDecided || err == nil { // another node has the id
-		id = fmt.Sprint(kv.LostPrefix, lost.node)
-	} else if !errors.Is(err, kv.ErrNotFound) {
-		return err
-	}
-	v, err := tx.AddNode(kv.Node{ID: id})
-	if err == nil && !lost.isDecided {
-		err = tx.RemoveNode(v)
-	}
-	return err
-}
-
-// A flaw is what is wrong with a record of the history, and what puts it right: value under key. Without a value the
-// key goes, and without a key nothing can be done.
-type flaw struct {
-	what       string
-	key, value []byte
-}
-
 // lostEntry is that an entry cannot be read.
 func lostEntry(seq int64, format string, args ...any) flaw {
-	return flaw{fmt.Sprintf("entry %d %s", seq, fmt.Sprintf(format, args...)), entryKey(seq), []byte{lostForm}}
+	return flaw{fmt.Sprintf("entry %d %s", seq, fmt.Sprintf(format, args...)), putting(entryKey(seq), []byte{lostForm}), true}
 }
 
-// findFlaws calls fn for each entry that cannot be read, is not found by its node, or is about another node than it
-// says, and for each key of no entry.
+// putting puts a record.
+func putting(key, value []byte) func(*kv.Tx) error {
+	return func(tx *kv.Tx) error { return tx.Space(historySpace).Put(key, value) }
+}
+
+// uselessKey is that a key leads to nothing.
+func uselessKey(key []byte, what string) flaw {
+	key = slices.Clone(key)
+	return flaw{what: what, mend: func(tx *kv.Tx) error { return tx.Space(historySpace).Delete(key) }}
+}
+
+// findFlaws finds each entry that cannot be read, is not found by its node, or is about another node than it says, and
+// each key of no entry.
 func findFlaws(ctx context.Context, tx *kv.Tx, fn func(flaw) error) error {
 	ids, err := tx.Reader("id")
 	if err != nil {
@@ -217,7 +190,7 @@ func findFlaws(ctx context.Context, tx *kv.Tx, fn func(flaw) error) error {
 		}
 		seq, err := parseEntryKey(e.Key)
 		if err != nil {
-			if err := fn(flaw{what: err.Error(), key: slices.Clone(e.Key)}); err != nil {
+			if err := fn(uselessKey(e.Key, err.Error())); err != nil {
 				return err
 			}
 			continue
@@ -262,7 +235,7 @@ func findFlaws(ctx context.Context, tx *kv.Tx, fn func(flaw) error) error {
 			}
 		}
 		if !ok || errors.Is(err, kv.ErrCorrupt) {
-			err = fn(flaw{what: fmt.Sprintf("there is no entry for the key %x", e.Key), key: slices.Clone(e.Key)})
+			err = fn(uselessKey(e.Key, fmt.Sprintf("there is no entry for the key %x", e.Key)))
 		}
 		if err != nil {
 			return err
@@ -290,22 +263,15 @@ func findFlawsOf(tx *kv.Tx, d Decision, ids *kv.ColumnReader, fn func(flaw) erro
 	key := nodeKey(d.Node, d.Seq)
 	_, err = tx.Space(historySpace).Get(key)
 	if errors.Is(err, kv.ErrNotFound) {
-		return false, fn(flaw{fmt.Sprintf("entry %d is not found by its node %s", d.Seq, d.ID), key, []byte{}})
+		what := fmt.Sprintf("entry %d is not found by its node %s", d.Seq, d.ID)
+		return false, fn(flaw{what: what, mend: putting(key, nil)})
 	}
 	return err == nil, err
 }
 
-// A difference is a value of a node that differs from the history, or cannot be read.
-type difference struct {
-	column *entryColumn
-	is     kv.Value
-	err    error
-	last   *draft // the entry about the node
-}
-
-// compareNodes compares the columns of all nodes with the entries about them, of which it passes over what cannot be
-// read, and calls fn for each difference.
-func compareNodes(ctx context.Context, tx *kv.Tx, fn func(difference) error) error {
+// compareNodes finds the values of all nodes that differ from the last entries about them. It passes over entries that
+// cannot be read.
+func compareNodes(ctx context.Context, tx *kv.Tx, fn func(flaw) error) error {
 	removed, err := tx.Removed()
 	if err != nil {
 		return err
@@ -318,6 +284,7 @@ func compareNodes(ctx context.Context, tx *kv.Tx, fn func(difference) error) err
 	}
 	people := entryReader{ctx: ctx, tx: tx}
 	defer people.stop()
+	damaged := map[string]bool{} // columns, of whose other blocks nothing is said
 	for v := range kv.NodeID(tx.NumNodes()) {
 		if v%lookEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -345,10 +312,19 @@ func compareNodes(ctx context.Context, tx *kv.Tx, fn func(difference) error) err
 				continue
 			}
 			is, err := read[i](v)
-			if err == nil && column.holds(is, d) {
+			if err == nil && column.holds(is, d) || damaged[column.name] {
 				continue
 			}
-			if err := fn(difference{column, is, err, d}); err != nil {
+			f := flaw{mend: func(tx *kv.Tx) error { return column.set(tx, d) }}
+			id, unknown := tx.ID(v)
+			if err = errors.Join(err, unknown); err == nil {
+				f.what = fmt.Sprintf("node %s has the %s %q, and its history says %q", id, column.name, is, column.value(d))
+			} else {
+				damaged[column.name] = true
+				f.what = fmt.Sprintf("%s of node number %d: %v", column.name, v, err)
+				f.mend = func(*kv.Tx) error { return err }
+			}
+			if err := fn(f); err != nil {
 				return err
 			}
 		}
