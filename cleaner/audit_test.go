@@ -197,6 +197,11 @@ func TestAuditOfGraphThatChanges(t *testing.T) {
 		t.Errorf("%d draws, the first is node %d, %d decided, %d labels since; want 48, %d, 1, 1",
 			len(a.Draws), a.Draws[0].Node, a.Decided, a.Since, judged.Node)
 	}
+	found := a.Found
+	mustDecide(t, s, decide.Options{}, decide.Request{Node: kv.NodeID(len(p.nodes)), Kind: decide.Relabel, To: "beta"})
+	if now := mustAudit(t, s).Found; now != found {
+		t.Errorf("a wrong label that came since: %d are found, want %d", now, found)
+	}
 	answer(t, s, "", truths, a.Draws[1:])
 	if a = mustAudit(t, s); a.Look != 25 || a.Decided != 48 {
 		t.Errorf("look %d of %d decided, want 25 of 48", a.Look, a.Decided)

@@ -160,34 +160,23 @@ func readColumn(tx *kv.Tx, name string) (func(kv.NodeID) (kv.Value, error), erro
 	return column.At, nil
 }
 
-// values reads the columns first to end−1 of a node.
-func (r *Reader) values(v kv.NodeID, first, end int) (values [len(readColumns)]kv.Value, err error) {
-	for i := first; i < end && err == nil; i++ {
-		values[i], err = r.columns[i](v)
-	}
-	return values, err
-}
-
 // View reads a node.
 func (r *Reader) View(v kv.NodeID) (View, error) {
-	values, err := r.values(v, 0, 5)
-	if err != nil {
-		return View{}, err
-	}
-	shown := View{Label: values[0].Str(), Suggestion: values[1].Str(), Run: values[3].Int(), Disputed: values[4].Bool()}
-	shown.Decision, err = ParseColumn(values[2])
-	return shown, err
+	f, err := r.facts(v)
+	return f.View, err
 }
 
 // facts reads all but the entries.
 func (r *Reader) facts(v kv.NodeID) (f nodeFacts, err error) {
-	if f.View, err = r.View(v); err != nil {
-		return f, err
+	var values [len(readColumns)]kv.Value
+	for i, read := range r.columns {
+		if values[i], err = read(v); err != nil {
+			return f, err
+		}
 	}
-	values, err := r.values(v, 5, len(readColumns))
-	if f.id, f.score = values[6].String(), math.NaN(); !values[5].IsNull() {
-		f.score = values[5].Float()
-	}
+	f.Label, f.Suggestion, f.Run, f.Disputed = values[0].Str(), values[1].Str(), values[3].Int(), values[4].Bool()
+	f.score, f.id = values[5].Float(), values[6].String() // NaN and "" of null
+	f.Decision, err = ParseColumn(values[2])
 	return f, err
 }
 
