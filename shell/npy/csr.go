@@ -41,17 +41,24 @@ func (r *Reader) openCSR(members map[string]*zip.File) error {
 		name string
 		to   **vector
 	}{{"shape", &shape}, {"indptr", &c.indptr}, {"indices", &c.indices}, {"data", &c.data}} {
-		v, err := r.openVector(members, part.name)
+		f := members[part.name]
+		if f == nil {
+			return r.errorf("has indptr but not %q, want the data, indices, indptr and shape of a scipy CSR matrix", part.name)
+		}
+		v, err := r.openVector(f, part.name)
 		if err != nil {
 			return err
+		}
+		if len(v.shape) != 1 {
+			return r.fail(part.name, -1, fmt.Errorf("has shape %s, want one dimension", v.shapeText()))
 		}
 		if part.name != "data" && !v.isInteger() {
 			return r.fail(part.name, -1, errors.New("holds no integers, want integers"))
 		}
 		*part.to = v
 	}
-	if shape.length != 2 {
-		return r.fail("shape", -1, fmt.Errorf("holds %d values, want two integers", shape.length))
+	if shape.rows != 2 {
+		return r.fail("shape", -1, fmt.Errorf("holds %d values, want two integers", shape.rows))
 	}
 	rows, err := shape.integer()
 	if err == nil {
@@ -62,11 +69,11 @@ func (r *Reader) openCSR(members map[string]*zip.File) error {
 	if err != nil {
 		return r.fail("shape", -1, err)
 	}
-	if c.indptr.length != r.NumRows+1 {
-		return r.fail("indptr", -1, fmt.Errorf("holds %d values, want %d, one more than rows", c.indptr.length, r.NumRows+1))
+	if c.indptr.rows != r.NumRows+1 {
+		return r.fail("indptr", -1, fmt.Errorf("holds %d values, want %d, one more than rows", c.indptr.rows, r.NumRows+1))
 	}
-	if c.indices.length != c.data.length {
-		return r.fail("indices", -1, fmt.Errorf("holds %d values, want the %d of data", c.indices.length, c.data.length))
+	if c.indices.rows != c.data.rows {
+		return r.fail("indices", -1, fmt.Errorf("holds %d values, want the %d of data", c.indices.rows, c.data.rows))
 	}
 	r.next, r.finish = c.next, c.finish
 	first, err := c.indptr.integer()
@@ -83,8 +90,8 @@ func (r *Reader) openCSR(members map[string]*zip.File) error {
 func (c *csr) next() (Row, error) {
 	r := c.reader
 	end, err := c.indptr.integer()
-	if err == nil && (end < c.end || end > c.data.length) {
-		err = fmt.Errorf("says %d, want a number from %d to %d", end, c.end, c.data.length)
+	if err == nil && (end < c.end || end > c.data.rows) {
+		err = fmt.Errorf("says %d, want a number from %d to %d", end, c.end, c.data.rows)
 	}
 	if err == nil && end-c.end > r.NumColumns {
 		err = fmt.Errorf("gives it %d values, want at most one for each of %d columns", end-c.end, r.NumColumns)
@@ -120,8 +127,8 @@ func (c *csr) next() (Row, error) {
 
 // finish checks that the rows used all values, and the members' checksums.
 func (c *csr) finish() error {
-	if c.end != c.data.length {
-		return c.reader.fail("indptr", -1, fmt.Errorf("ends with %d, want %d, the length of data", c.end, c.data.length))
+	if c.end != c.data.rows {
+		return c.reader.fail("indptr", -1, fmt.Errorf("ends with %d, want %d, the length of data", c.end, c.data.rows))
 	}
 	var errs []error
 	for _, v := range []*vector{c.indptr, c.indices, c.data} {
@@ -132,31 +139,23 @@ func (c *csr) finish() error {
 
 // A vector streams the values of a member.
 type vector struct {
-	dtype
-	name   string
-	in     *bufio.Reader
-	length int64 // of one with one dimension
-	raw    []byte
+	header
+	name string
+	in   *bufio.Reader
+	raw  []byte
 }
 
-// openVector opens a one-dimensional member, its length held against the size of the member.
-func (r *Reader) openVector(members map[string]*zip.File, name string) (*vector, error) {
-	f := members[name]
-	if f == nil {
-		return nil, r.errorf("has indptr but not %q, want the data, indices, indptr and shape of a scipy CSR matrix", name)
-	}
+// openVector opens a member, its shape held against its size.
+func (r *Reader) openVector(f *zip.File, name string) (*vector, error) {
 	in, err := r.stream(f, name)
 	if err != nil {
 		return nil, err
 	}
 	h, err := readMatrix(in, int64(f.UncompressedSize64))
-	if err == nil && len(h.shape) != 1 {
-		err = fmt.Errorf("has shape %s, want one dimension", h.shapeText())
-	}
 	if err != nil {
 		return nil, r.fail(name, -1, err)
 	}
-	return &vector{dtype: h.dtype, name: name, in: in, length: h.rows}, nil
+	return &vector{header: h, name: name, in: in}, nil
 }
 
 // read reads the next len(dst) values.

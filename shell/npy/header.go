@@ -13,8 +13,8 @@ import (
 
 const (
 	magic = "\x93NUMPY"
-	// maxColumns bounds the memory that a row takes.
-	maxColumns = 1 << 22
+	// maxColumns bounds the memory that a row takes, and the names of columns. Tables may have as many.
+	maxColumns = 1 << 17
 )
 
 // A header describes the array of an .npy file.

@@ -157,7 +157,7 @@ func TestDenseTypesAndOrders(t *testing.T) {
 
 // Blocks of rows in Fortran order meet at the right places.
 func TestFortranBlocks(t *testing.T) {
-	const rows, cols = 5, blockBytes / 8 / 2 // two rows to a block
+	const rows, cols = 20, blockBytes / 8 / 8 // eight rows to a block
 	values := make([]byte, 4*rows*cols)
 	for i := range rows {
 		for j := range cols {

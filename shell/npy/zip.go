@@ -60,32 +60,28 @@ func (r *Reader) stream(f *zip.File, name string) (*bufio.Reader, error) {
 }
 
 func (r *Reader) openMember(f *zip.File, name string) error {
-	in, err := r.stream(f, name)
+	v, err := r.openVector(f, name)
 	if err != nil {
 		return err
 	}
-	h, err := readMatrix(in, int64(f.UncompressedSize64))
-	if err == nil {
-		err = r.setShape(h.rows, h.cols)
-	}
-	if err == nil && h.fortran && h.rows > 1 && h.cols > 1 {
+	err = r.setShape(v.rows, v.cols)
+	if err == nil && v.fortran && v.rows > 1 && v.cols > 1 {
 		err = errors.New("is in Fortran order within an archive, want C order (numpy.ascontiguousarray), or .npy")
 	}
 	if err != nil {
 		return r.fail(name, -1, err)
 	}
-	v := &vector{dtype: h.dtype, in: in}
 	var values []float64
 	r.next = func() (Row, error) {
 		if values == nil {
-			values = make([]float64, h.cols)
+			values = make([]float64, v.cols)
 		}
 		if err := v.read(values); err != nil {
 			return Row{}, r.fail(name, r.at, err)
 		}
 		return Row{Values: values}, nil
 	}
-	r.finish = func() error { return r.atEnd(in, name) }
+	r.finish = func() error { return r.atEnd(v.in, name) }
 	return nil
 }
 

@@ -27,16 +27,21 @@ type claim struct {
 	noRoom bool
 }
 
-// parquetOf is a file of one column of one page.
+// parquetOf is a file of one column of one page, which a dictionary goes before if it has indices.
 func parquetOf(t *testing.T, c claim) []byte {
 	t.Helper()
 	protocol := new(thrift.CompactProtocol)
 	if c.header.CompressedPageSize == 0 {
 		c.header.CompressedPageSize = int32(len(c.page))
 	}
-	header := must.Get(thrift.Marshal(protocol, &c.header))(t)
-	file := append([]byte("PAR1"), header...)
-	file = append(file, c.page...)
+	file := []byte("PAR1")
+	if c.header.DataPageHeader.V.Encoding == format.RLEDictionary {
+		file = append(file, must.Get(thrift.Marshal(protocol, &format.PageHeader{Type: format.DictionaryPage,
+			CompressedPageSize: 5, UncompressedPageSize: 5,
+			DictionaryPageHeader: thrift.New(format.DictionaryPageHeader{NumValues: 1})}))(t)...)
+		file = append(file, "\x01\x00\x00\x00x"...)
+	}
+	file = append(append(file, must.Get(thrift.Marshal(protocol, &c.header))(t)...), c.page...)
 	repetition := format.Required
 	if c.null {
 		repetition = format.Optional

@@ -53,8 +53,10 @@ func (g *Graph) add(ctx context.Context, store *kv.Store, r Job, labelIndex bool
 			return err
 		})
 	}
+	split, _ := w.tx.Column("split")
 	write(g.Splits != "", "splits", "splits", func(stage *ops.Stage) (marker, error) {
-		return w.splits(ctx, g.Splits, stage)
+		stage.Columns = 1
+		return nil, w.splits(ctx, g.Splits)
 	})
 	features := 0
 	write(g.Features != "", "features", "import features", func(stage *ops.Stage) (marker, error) {
@@ -95,6 +97,9 @@ func (g *Graph) add(ctx context.Context, store *kv.Store, r Job, labelIndex bool
 	if errors.Is(err, kv.ErrCatalogTooBig) && features > 0 {
 		err = fmt.Errorf("%s: the names of its %d columns do not fit into a store, want fewer columns or more "+
 			"memory: %w", g.Features, features, err)
+	}
+	if err == nil && g.Splits != "" && split.Indexed {
+		err = index.Create(ctx, store, "split") // that of the column before is gone with it
 	}
 	if run != nil && err == nil {
 		r.say("%s", wording.Elsewhere(run.Run()))

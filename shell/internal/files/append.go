@@ -60,11 +60,9 @@ func (g *Graph) Append(ctx context.Context, store *kv.Store, r Job) (result Appe
 		a.rows++
 		return patch.AddNode(n)
 	}
-	addEdge := func(src, dst string, weight float32, source int64) error {
-		if weight == 0 {
-			return patch.AddEdge(src, dst, source)
-		}
-		return patch.AddWeighted(src, dst, weight, source)
+	addEdge := patch.AddWeighted
+	if a.edges == nil || !a.edges.weighted() {
+		addEdge = func(src, dst string, _ float32, source int64) error { return patch.AddEdge(src, dst, source) }
 	}
 	if err = a.read(ctx, add, func() []edgeTaker { return []edgeTaker{{add: addEdge}} }); err == nil {
 		err = a.Timed("commit", func(stage *ops.Stage) (err error) {

@@ -24,7 +24,7 @@ type edgesFile struct {
 
 // An edgeTaker takes edges.
 type edgeTaker struct {
-	add func(src, dst string, weight float32, source int64) error // a weight of 0: the file has no weights
+	add func(src, dst string, weight float32, source int64) error // a weight of 1 where the file has none
 	// without a weight, by ids that are integers; or nil
 	integers func(src, dst uint64, source int64) error
 }
@@ -119,7 +119,7 @@ func (e *edgesFile) readIntegers(w edgeTaker, c *table.Chunk) (count int64, err 
 	return count, nil
 }
 
-// check returns the weight of an edge, 0 where there are none, or what is wrong with it.
+// check returns the weight of an edge, 1 where there are none, or what is wrong with it.
 func (e *edgesFile) check(row table.Row) (weight float32, err error) {
 	if len(row.Fields[e.src]) == 0 {
 		return 0, e.table.Want(row, e.src, "the id of a node")
@@ -128,7 +128,7 @@ func (e *edgesFile) check(row table.Row) (weight float32, err error) {
 		return 0, e.table.Want(row, e.dst, "the id of a node")
 	}
 	if e.weight < 0 {
-		return 0, nil
+		return 1, nil
 	}
 	x, ok := parseNumber(row.Fields[e.weight])
 	if weight = float32(x); !ok || !(weight > 0 && weight <= math.MaxFloat32) {
@@ -171,7 +171,7 @@ func (e *edgesFile) add(w edgeTaker, first int64, ids []int64) error {
 			}
 			continue
 		}
-		if err := w.add(view(e.text(src[:0], ids[i])), view(e.text(dst[:0], ids[i+1])), 0, first+int64(i/2)); err != nil {
+		if err := w.add(view(e.text(src[:0], ids[i])), view(e.text(dst[:0], ids[i+1])), 1, first+int64(i/2)); err != nil {
 			return err
 		}
 	}

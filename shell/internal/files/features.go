@@ -23,7 +23,7 @@ func (w *writing) features(ctx context.Context, path string, stage *ops.Stage) (
 		return err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	names, err := in.featureNames(w.Memory)
+	names, err := in.featureNames()
 	if err != nil {
 		return err
 	}
@@ -57,30 +57,18 @@ func (w *writing) features(ctx context.Context, path string, stage *ops.Stage) (
 	})
 }
 
-// A column of features takes about columnCost bytes while it is imported: for its name, which is kept twice, and for
-// its value in a row. Columns may take one part of columnShare of the memory.
-const (
-	columnCost  = 96
-	columnShare = 2
-)
-
 // featureNames are the names of the columns.
-func (m *matrixFile) featureNames(memory int64) ([]string, error) {
+func (m *matrixFile) featureNames() ([]string, error) {
 	if m.isNamed() {
 		if len(m.values) == 0 {
 			return nil, m.table.HeaderErrorf("", "has no column beside id, want one a feature")
 		}
 		return m.names(m.table.Header()), nil
 	}
-	columns := int64(m.columns())
-	if columns == 0 {
+	if m.columns() == 0 {
 		return nil, m.errorf("has no columns, want one a feature")
 	}
-	if most := memory / (columnCost * columnShare); columns > most {
-		return nil, m.errorf("has %d columns, whose names and rows take more memory than there is, want at most %d",
-			columns, most)
-	}
-	names := make([]string, columns)
+	names := make([]string, m.columns())
 	for j := range names {
 		names[j] = "f" + strconv.Itoa(j)
 	}

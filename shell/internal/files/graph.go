@@ -4,7 +4,6 @@
 package files
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -125,17 +124,18 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.Stats, er
 		}
 	}
 	loader, err := kv.NewLoader(ctx, dir, opt)
+	if failure, ok := errors.AsType[*fs.PathError](err); ok {
+		return stats, fmt.Errorf("%s cannot be made: %s: %w", dir, filepath.Dir(failure.Path), failure.Err)
+	}
 	if err != nil {
-		return stats, PlaceError(dir, err)
+		return stats, err
 	}
 	defer func() { err = errors.Join(err, loader.Abort()) }()
 	takers := func() []edgeTaker {
 		takers := make([]edgeTaker, r.goroutines())
 		for worker := range takers {
 			w := loader.EdgeWriter()
-			takers[worker] = edgeTaker{func(src, dst string, weight float32, source int64) error {
-				return w.AddWeighted(src, dst, cmp.Or(weight, 1), source)
-			}, w.AddIntegers}
+			takers[worker] = edgeTaker{w.AddWeighted, w.AddIntegers}
 		}
 		return takers
 	}
@@ -164,14 +164,6 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.Stats, er
 			"more --memory does not help: %w", g.Nodes, err)
 	}
 	return stats, f.explain(err)
-}
-
-// PlaceError says what is wrong with the place that a store was to be made at.
-func PlaceError(dir string, err error) error {
-	if failure, ok := errors.AsType[*fs.PathError](err); ok {
-		return fmt.Errorf("%s cannot be made: %s: %w", dir, filepath.Dir(failure.Path), failure.Err)
-	}
-	return err
 }
 
 // graphFiles are files of a graph that are open; nil those that are not given.

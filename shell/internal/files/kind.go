@@ -9,11 +9,13 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A kindGuess finds the narrowest kind that all values of a column have: bool, int, float, else string. Empty values
-// are null and have every kind.
+// guessedKinds are the kinds that a column may be found to have, the narrowest first. Else it has strings.
+var guessedKinds = [...]kv.Kind{kv.KindBool, kv.KindInt, kv.KindFloat}
+
+// A kindGuess finds the narrowest kind that all values of a column have. Empty values are null and have every kind.
 type kindGuess struct {
-	notBool, notInt, notFloat bool
-	some                      bool // there is a value
+	not  [len(guessedKinds)]bool // there is a value that is not of the kind
+	some bool                    // there is a value
 }
 
 // see takes a value.
@@ -22,31 +24,27 @@ func (g *kindGuess) see(text []byte) {
 		return
 	}
 	g.some = true
-	isOf := func(kind kv.Kind) bool {
-		_, ok := parseValue(kind, text)
-		return ok
+	for i, kind := range guessedKinds {
+		if !g.not[i] {
+			_, ok := parseValue(kind, text)
+			g.not[i] = !ok
+		}
 	}
-	g.notBool = g.notBool || !isOf(kv.KindBool)
-	g.notInt = g.notInt || !isOf(kv.KindInt)
-	g.notFloat = g.notFloat || !isOf(kv.KindFloat)
 }
 
 // merge adds the findings of another guess about the same column.
 func (g *kindGuess) merge(other kindGuess) {
-	g.notBool = g.notBool || other.notBool
-	g.notInt = g.notInt || other.notInt
-	g.notFloat = g.notFloat || other.notFloat
+	for i := range g.not {
+		g.not[i] = g.not[i] || other.not[i]
+	}
 	g.some = g.some || other.some
 }
 
 func (g *kindGuess) kind() kv.Kind {
-	switch {
-	case g.some && !g.notBool:
-		return kv.KindBool
-	case g.some && !g.notInt:
-		return kv.KindInt
-	case g.some && !g.notFloat:
-		return kv.KindFloat
+	for i, kind := range guessedKinds {
+		if g.some && !g.not[i] {
+			return kind
+		}
 	}
 	return kv.KindString
 }

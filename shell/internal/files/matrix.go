@@ -90,17 +90,6 @@ func (w *writing) openMatrix(ctx context.Context, path, name string, stage *ops.
 	return m, nil
 }
 
-// isBlank reports whether a row of the table has no number: all cells are empty, or NaN.
-func (m *matrixFile) isBlank(row table.Row) bool {
-	for _, column := range m.values {
-		text := row.Fields[column]
-		if x, ok := parseNonFinite(text); len(text) > 0 && !(ok && math.IsNaN(x)) {
-			return false
-		}
-	}
-	return true
-}
-
 // columns is how many columns the matrix has.
 func (m *matrixFile) columns() int {
 	if m.table == nil {
@@ -127,19 +116,20 @@ func (m *matrixFile) errorf(format string, args ...any) error {
 }
 
 // each calls fn for every node with its row. A node has one row at most, and every node one unless w.rows or w.partial
-// is set; then a row of a table may be without numbers. A *cleaner.RowError of fn becomes an error of the file.
+// is set; then numbers may be NaN: a cell of a table is empty. A *cleaner.RowError of fn becomes an error of the file.
 func (m *matrixFile) each(ctx context.Context, w *writing, fn func(v kv.NodeID, row npy.Row) error) error {
 	if m.table == nil {
 		return m.eachRow(ctx, w, fn)
 	}
 	values := make([]float64, 0, m.columns())
 	seen, err := eachNamed(ctx, w.tx, m.table, m.id, w.Progress, func(v kv.NodeID, row table.Row) (err error) {
-		if w.partial && m.isBlank(row) {
-			return nil
-		}
 		values = values[:0]
 		for _, column := range m.values {
-			x, ok := parseNumber(row.Fields[column])
+			text := row.Fields[column]
+			x, ok := parseNumber(text)
+			if nan, isWord := parseNonFinite(text); w.partial && (len(text) == 0 || isWord && math.IsNaN(nan)) {
+				x, ok = math.NaN(), true
+			}
 			if !ok || math.IsInf(float64(float32(x)), 0) {
 				want := "a finite number of 32 bits"
 				if w.partial {
