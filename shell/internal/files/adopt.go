@@ -82,9 +82,6 @@ type adopter struct {
 	taken []*filedDecision
 }
 
-// who made a decision of the file.
-func (a *adopter) who(d *filedDecision) string { return cmp.Or(d.Who, a.Who) }
-
 // plan compares what the file says about each node with the store. Decisions that the file says were taken back are
 // dropped, and of several of one person about one node the last counts.
 func (a *adopter) plan(ctx context.Context, tx *kv.Tx, filed []filedDecision) error {
@@ -146,10 +143,10 @@ func (a *adopter) compare(ctx context.Context, tx *kv.Tx, of []filedDecision) er
 	isFirst, labelStays := true, true
 	for i := range of {
 		d := &of[i]
-		if slices.ContainsFunc(of[i+1:], func(later filedDecision) bool { return a.who(&later) == a.who(d) }) {
+		if slices.ContainsFunc(of[i+1:], func(later filedDecision) bool { return later.Who == d.Who }) {
 			continue
 		}
-		kind := a.against(d, now, labels, a.standpointOf(d, stands, !isFirst))
+		kind := a.against(d, now, labels, standpointOf(d, stands, !isFirst))
 		if kind == decide.None {
 			continue
 		}
@@ -175,9 +172,8 @@ func (a *adopter) decide(w *decide.StepWriter, now time.Time) error {
 		if why == "" && d.Kind == decide.None {
 			why = "imported from " + wording.Short(filepath.Base(a.path))
 		}
-		who, at := a.who(d), cmp.Or(d.Time, now)
-		if i == 0 || who != step.Who || why != step.Why || !at.Equal(step.Time) {
-			step = decide.Options{Who: who, Why: why, Time: at}
+		if at := cmp.Or(d.Time, now); i == 0 || d.Who != step.Who || why != step.Why || !at.Equal(step.Time) {
+			step = decide.Options{Who: d.Who, Why: why, Time: at}
 			if err := w.Begin(step); err != nil {
 				return err
 			}

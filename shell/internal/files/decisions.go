@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,6 +61,7 @@ type decisionsFile struct {
 	tx      *kv.Tx
 	classes map[string]bool
 	labels  Form
+	who     string    // decides where the file does not say
 	latest  time.Time // that a decision can have been made
 }
 
@@ -73,7 +75,7 @@ func readDecisions(ctx context.Context, path string, tx *kv.Tx, opt Adopting) (f
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	f := &decisionsFile{in: in, columns: columns, tx: tx, classes: setOf(tx.Classes()), labels: opt.Form,
+	f := &decisionsFile{in: in, columns: columns, tx: tx, classes: setOf(tx.Classes()), labels: opt.Form, who: opt.Who,
 		latest: time.Now().Add(maxAhead)}
 	if f.place(kv.LabelColumn) < 0 && f.place("to") < 0 && f.place("decision") < 0 {
 		return nil, opt.missing(in, opt.nodeFlag(true), kv.LabelColumn)
@@ -134,6 +136,7 @@ func (f *decisionsFile) parse() (d *filedDecision, err error) {
 	}
 	d.To, d.From = f.labels.label(d.To), f.labels.label(d.From)
 	d.Who, _ = f.field("who")
+	d.Who = cmp.Or(d.Who, f.who)
 	d.Why, _ = f.field("why")
 	if err := f.parseNumbers(d); err != nil {
 		return nil, err

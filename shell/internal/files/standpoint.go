@@ -2,34 +2,27 @@ package files
 
 import (
 	"slices"
-	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 )
 
 // A standpoint has the store's decisions by the person who makes a decision of a file, and by others.
 type standpoint struct {
-	last time.Time        // when the person's last decision about the node was made; zero where there is none
-	word *decide.Decision // that decision; nil: none
-	// the file names no person: all that the store has decided counts as said by the one who takes it
-	isOfNode bool
-	others   bool     // others have decided on the node
-	labels   []string // that the node had by the decisions
+	word   *decide.Decision // the person's last decision about the node; nil: none
+	others bool             // others have decided on the node
+	labels []string         // that the node had by the decisions
 }
 
 // standpointOf is that of who made a decision, where decisions of the store stand.
-func (a *adopter) standpointOf(d *filedDecision, stands []decide.Decision, others bool) standpoint {
-	s := standpoint{isOfNode: d.Who == "", others: others}
+func standpointOf(d *filedDecision, stands []decide.Decision, others bool) standpoint {
+	s := standpoint{others: others}
 	for i, earlier := range stands {
 		s.labels = append(s.labels, earlier.From, earlier.To)
-		isOwn := earlier.Who == a.who(d)
-		if isOwn {
+		if earlier.Who == d.Who {
 			s.word = &stands[i]
+		} else {
+			s.others = true
 		}
-		if isOwn || s.isOfNode {
-			s.last = earlier.Time
-		}
-		s.others = s.others || !isOwn
 	}
 	return s
 }
@@ -47,11 +40,11 @@ func (a *adopter) against(d *filedDecision, now decide.View, labels []string, of
 	switch isKnown := func(label string) bool { return slices.Contains(labels, label) }; {
 	case isLost:
 		a.Other.add(d.ID)
-	case of.isOfNode && d.isThere(now.Decision, now.Label), of.word != nil && d.isThere(of.word.Kind, of.word.To):
+	case of.word != nil && d.isThere(of.word.Kind, of.word.To):
 		a.There++
 	case of.word != nil && of.word.Kind == decide.Unsure && d.Kind == decide.Unsure && of.others:
 		a.There++ // whatever label the others have given meanwhile
-	case !d.Time.IsZero() && of.last.After(d.Time):
+	case !d.Time.IsZero() && of.word != nil && of.word.Time.After(d.Time):
 		a.Older.add(d.ID)
 	case d.HasFrom && !isKnown(now.Label) && !slices.ContainsFunc(of.labels, isKnown):
 		a.Other.add(d.ID)
