@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"slices"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/snappy"
@@ -81,7 +82,7 @@ func (c *parquetColumn) unpackNext() error {
 		return err
 	}
 	f := c.file
-	f.packed = grown(f.packed, packed)
+	f.packed = slices.Grow(f.packed[:0], int(packed))[:packed]
 	if err := readWhole(f.content, f.packed, c.at); err != nil {
 		return err
 	}
@@ -89,7 +90,7 @@ func (c *parquetColumn) unpackNext() error {
 	if header.CRC != 0 && uint32(header.CRC) != crc32.ChecksumIEEE(f.packed) {
 		return errors.New("the checksum of a page is wrong")
 	}
-	f.plain = grown(f.plain, int64(levels)+size+1)
+	f.plain = slices.Grow(f.plain[:0], levels+int(size)+1)[:levels+int(size)+1]
 	copy(f.plain, f.packed[:levels]) // which are not compressed
 	n, err := f.unpack(codec, f.plain[levels:], f.packed[levels:])
 	if err == nil && int64(n) > size {
@@ -113,7 +114,8 @@ func (c *parquetColumn) unpackNext() error {
 func (c *parquetColumn) header() (header format.PageHeader, err error) {
 	f := c.file
 	for _, size := range []int64{pageHeader, maxPageHeader} {
-		f.header = grown(f.header, min(size, c.end-c.at))
+		size = min(size, c.end-c.at)
+		f.header = slices.Grow(f.header[:0], int(size))[:size]
 		if err := readWhole(f.content, f.header, c.at); err != nil {
 			return header, err
 		}
@@ -259,12 +261,4 @@ func checkRLE(data []byte, width uint64, values int64) error {
 		data = data[min(size, uint64(len(data))):]
 	}
 	return nil
-}
-
-// grown returns a slice of n bytes, in the memory of another where that suffices.
-func grown(b []byte, n int64) []byte {
-	if int64(cap(b)) < n {
-		return make([]byte, n)
-	}
-	return b[:n]
 }

@@ -93,11 +93,8 @@ func (r *file) openParquet(f *os.File) (err error) {
 			file: p, name: column.Name(), leaf: column.Index(), append: asText, isBytes: isBytes, optional: column.Optional(),
 		})
 	}
-	if len(r.header) == 0 && len(r.leftOut) > 0 {
-		return unusualColumn(r.path, r.leftOut[0])
-	}
 	if len(r.header) == 0 {
-		return &Error{Path: r.path, Msg: "has no columns"}
+		return &Error{Path: r.path, Msg: "has no columns of booleans, numbers, strings, dates or times"}
 	}
 	r.chunks = func() rows {
 		p.readers++
@@ -164,20 +161,6 @@ func (c *parquetChunk) copyBytes(values []parquet.Value) {
 
 // nextGroup ends the group that has been read and begins the next one that has rows, or returns io.EOF.
 func (p *parquetReader) nextGroup() error {
-	rows := p.rows.Load()
-	for i := range p.columns {
-		column := &p.columns[i]
-		if column.pages == nil {
-			continue
-		}
-		err := column.nextPage()
-		if err == nil {
-			err = errors.New("it has more rows than the footer counts")
-		}
-		if !errors.Is(err, io.EOF) {
-			return damagedFrom(p.path, rows+1, column.name, err)
-		}
-	}
 	if err := p.Close(); err != nil {
 		return err
 	}
@@ -186,7 +169,7 @@ func (p *parquetReader) nextGroup() error {
 		p.group++
 	}
 	if p.group == len(groups) {
-		if rows != p.NumRows() {
+		if rows := p.rows.Load(); rows != p.NumRows() {
 			return &Error{Path: p.path, Msg: fmt.Sprintf("got %d rows, want the %d that its footer counts", rows,
 				p.NumRows())}
 		}

@@ -100,14 +100,6 @@ func (r *Reader) Header() []string { return r.header }
 // LeftOut are the names of the columns of a parquet file that are not read: see Options.
 func (r *Reader) LeftOut() []string { return r.leftOut }
 
-// Unusual returns the *Error that a column has values that cannot be read.
-func (r *Reader) Unusual(column string) error { return unusualColumn(r.name, column) }
-
-func unusualColumn(path, column string) error {
-	return &Error{Path: path, Column: column, Msg: "got a nested or unusual type, want booleans, numbers, strings, " +
-		"dates or times"}
-}
-
 // ListColumns lists the names of the columns for a message.
 func (r *Reader) ListColumns() string { return listColumns(r.header) }
 
@@ -163,9 +155,7 @@ func (r *Reader) HeaderErrorf(column, format string, args ...any) error {
 
 // Want returns the *Error that a field reads one thing where another is wanted.
 func (r *Reader) Want(row Row, column int, want string) error {
-	text := string(row.Fields[column])
-	path, line := r.Place(row.Line)
-	return &Error{Path: path, Line: line, Column: r.header[column], Msg: fmt.Sprintf("got %q, want %s", brief(text), want)}
+	return r.Errorf(row.Line, r.header[column], "got %q, want %s", brief(string(row.Fields[column])), want)
 }
 
 // Close releases the file.

@@ -28,11 +28,8 @@ func (w *writing) features(ctx context.Context, path string, stage *ops.Stage) (
 		return err
 	}
 	matrix, err := w.bulk.Matrix(cleaner.FeaturesMatrix, names)
-	if err != nil && in.table != nil {
-		return in.errorf("%w", err)
-	}
 	if err != nil {
-		return err
+		return in.errorf("%w", err)
 	}
 	matrix.Sort()
 	values, all := make([]float32, len(names)), make([]uint32, len(names))

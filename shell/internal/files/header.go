@@ -114,7 +114,7 @@ func (h *header) column(name string) (int, error) {
 	}
 	for _, left := range h.in.LeftOut() {
 		if isName(left) {
-			return -1, h.in.Unusual(left)
+			return -1, h.in.HeaderErrorf(left, "got a nested or unusual type, want booleans, numbers, strings, dates or times")
 		}
 	}
 	if i := slices.IndexFunc(h.names, isName); i >= 0 {

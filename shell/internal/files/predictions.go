@@ -48,7 +48,10 @@ func (w *writing) predictions(
 		}
 		return nil, err
 	}
-	w.sayRows(in, rows)
+	if all := w.tx.Shape().Present; w.partial && !w.seen && rows < all {
+		w.say("%s: %d of %s have no predictions. clean takes those of the built-in classifier for them if enough "+
+			"nodes are labelled; with --as-given they get no score.", in.Path(), all-rows, wording.Nodes(all))
+	}
 	return out, nil
 }
 
@@ -101,13 +104,4 @@ func (w *writing) classesHint(err error) string {
 		return "; append without --predictions, and then import --predictions of all nodes, with a column for each class"
 	}
 	return " (--classes names classes that no node is labelled with)"
-}
-
-// sayRows tells how many nodes have no row of predictions.
-func (w *writing) sayRows(in *matrixFile, rows int) {
-	if lacking := w.tx.Shape().Present - rows; w.partial && !w.seen && lacking > 0 {
-		w.say("%s: %d of %s have no predictions. clean takes those of the built-in classifier for them if enough "+
-			"nodes are labelled; with --as-given they get no score.",
-			in.Path(), lacking, wording.Nodes(w.tx.Shape().Present))
-	}
 }

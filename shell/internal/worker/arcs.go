@@ -12,6 +12,7 @@ import (
 type arcsStep struct {
 	base
 	block   [2]uint32
+	rows    uint32
 	columns uint32
 	key     uint64       // of the last edge: the places of its ends, 32 bits each
 	some    bool         // there is a last edge
@@ -26,7 +27,7 @@ func newArcs(b base) (step, error) { return &arcsStep{base: b}, nil }
 
 func (s *arcsStep) beginGroup(f *Frame) (err error) {
 	s.block, s.some = [2]uint32{f.Row, f.Column}, false
-	if _, err := s.rangeRows(f.Row); err != nil {
+	if s.rows, err = s.rangeRows(f.Row); err != nil {
 		return err
 	}
 	s.columns, err = s.rangeRows(f.Column)
@@ -37,13 +38,9 @@ func (s *arcsStep) take(f *Frame) error {
 	if f.Kind != KindEdges {
 		return s.unexpected(f)
 	}
-	rows, err := s.rangeRows(s.block[0])
-	if err != nil {
-		return err
-	}
 	for i := range int(f.Count) {
 		key := binary.LittleEndian.Uint64(f.Payload[8*i:])
-		if row, column := uint32(key>>32), uint32(key); row >= rows || column >= s.columns || s.some && key < s.key {
+		if row, column := uint32(key>>32), uint32(key); row >= s.rows || column >= s.columns || s.some && key < s.key {
 			return fmt.Errorf("%w: edge %d of a frame, from row %d to %d of block %d: want them ascending", errFrame, i, row,
 				column, s.block)
 		}

@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -86,7 +85,7 @@ func (s *censusStep) follows(f *Frame, has int) error {
 
 func (s *censusStep) takeVerdicts(f *Frame) error {
 	var all []cleaner.Verdict
-	if err := decode(f, &all); err != nil {
+	if err := decode(f.Place(), f.Payload, &all); err != nil {
 		return err
 	}
 	for _, v := range all {
@@ -160,8 +159,8 @@ type censusReport struct {
 
 // readCensus is the census of a job.
 func (j *Job) readCensus() (report censusReport, err error) {
-	if err := json.Unmarshal(j.Census, &report); err != nil {
-		return report, fmt.Errorf("%w: the census of the job: %w", errFrame, err)
+	if err := decode("the census of the job", j.Census, &report); err != nil {
+		return report, err
 	}
 	if report.Census == nil {
 		return report, fmt.Errorf("%w: the job has no census", errFrame)

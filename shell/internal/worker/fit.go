@@ -77,8 +77,8 @@ func (s *fitStep) input() (in cleaner.FitInput, err error) {
 		return in, err
 	}
 	var neighbors *cleaner.NeighborCounts
-	if err := json.Unmarshal(s.Neighbors, &neighbors); err != nil {
-		return in, fmt.Errorf("%w: neighbors of the job: %w", errFrame, err)
+	if err := decode("neighbors of the job", s.Neighbors, &neighbors); err != nil {
+		return in, err
 	}
 	if neighbors == nil {
 		return in, fmt.Errorf("%w: the job has no counts of neighbours", errFrame)

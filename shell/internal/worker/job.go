@@ -50,7 +50,7 @@ func readJob(f *Frame) (*Job, error) {
 		return nil, fmt.Errorf("%w: %s comes first, want a job", errFrame, f.Place())
 	}
 	job := &Job{}
-	if err := decode(f, job); err != nil {
+	if err := decode(f.Place(), f.Payload, job); err != nil {
 		return nil, err
 	}
 	if steps[job.Op] == nil {

@@ -23,7 +23,6 @@ func (j *Job) firstWidth() int { return 2*j.Classes + 2 }
 // multiplyStep multiplies blocks of one column range with the rows of that range.
 type multiplyStep struct {
 	base
-	begun  bool
 	column uint32 // the range of the rows
 	nodes  uint32 // in it
 	ready  bool   // all rows are there, arcs follow
@@ -65,7 +64,7 @@ func (s *multiplyStep) beginGroup(f *Frame) error {
 			"or more memory",
 			f.Row, nodes, bytes, s.Memory)
 	}
-	s.begun, s.ready, s.column, s.nodes = true, false, f.Row, nodes
+	s.ready, s.column, s.nodes = false, f.Row, nodes
 	if s.Mode == modeFirst {
 		s.has = map[Kind]uint32{KindLabels: 0, KindStrength: 0}
 		s.labels, s.strengths = make([]kv.Class, nodes), make([]float64, nodes)
@@ -83,7 +82,7 @@ func (s *multiplyStep) take(f *Frame) (err error) {
 	if f.Kind == KindArcs {
 		return s.multiply(f)
 	}
-	if !s.begun || f.Row != s.column || s.ready {
+	if s.has == nil || f.Row != s.column || s.ready {
 		return fmt.Errorf("%w: %s in the group of range %d: want rows of that range, before arcs", errFrame,
 			f.Place(), s.column)
 	}
@@ -124,7 +123,7 @@ func (s *multiplyStep) complete(f *Frame) (err error) {
 				kind, s.column)
 		}
 	}
-	if !s.begun {
+	if s.has == nil {
 		return fmt.Errorf("%w: %s comes before a group", errFrame, f.Place())
 	}
 	if s.Mode == modeFirst {

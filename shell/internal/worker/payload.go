@@ -11,10 +11,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// decode decodes the JSON of a frame.
-func decode(f *Frame, into any) error {
-	if err := json.Unmarshal(f.Payload, into); err != nil {
-		return fmt.Errorf("%w: %s: %w", errFrame, f.Place(), err)
+// decode decodes JSON of a frame, or of a part of a job.
+func decode(what string, text []byte, into any) error {
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("%w: %s: %w", errFrame, what, err)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package worker
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"math"
 
@@ -26,8 +25,8 @@ type scoreStep struct {
 func newScore(b base) (step, error) {
 	s := &scoreStep{base: b, chunk: chunk{job: b.Job}, model: &cleaner.PieceModel{}}
 	s.chunk.reset()
-	if err := json.Unmarshal(b.Model, s.model); err != nil {
-		return nil, fmt.Errorf("%w: model: %w", errFrame, err)
+	if err := decode("model", b.Model, s.model); err != nil {
+		return nil, err
 	}
 	scorer, err := s.model.Scorer()
 	if err != nil {
