@@ -6,6 +6,9 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/blas"
+	lapack "gonum.org/v1/gonum/lapack/gonum"
+
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
@@ -172,10 +175,11 @@ func (f *labelFit) stepFree(
 	for i, weight := range s.weights {
 		step[i] = -weight
 	}
-	of, right := classmatrix.Dense(len(free)), make([]float64, len(free))
+	n := len(free)
+	of, right := make([]float64, n*n), make([]float64, n)
 	for a, i := range free {
 		for b, j := range free {
-			of[a][b] = curvature[i][j]
+			of[a*n+b] = curvature[i][j]
 		}
 		right[a] = gradient[i]
 		for j := range f.width {
@@ -184,9 +188,11 @@ func (f *labelFit) stepFree(
 			}
 		}
 	}
-	if !solveByCholesky(of, right) {
-		return fmt.Errorf("label model: the curvature of %d weights has no Cholesky factors", len(free))
+	var algebra lapack.Implementation
+	if !algebra.Dpotrf(blas.Lower, n, of, max(n, 1)) {
+		return fmt.Errorf("label model: the curvature of %d weights has no Cholesky factors", n)
 	}
+	algebra.Dpotrs(blas.Lower, n, 1, of, max(n, 1), right, 1)
 	for a, i := range free {
 		step[i] = right[a]
 	}
