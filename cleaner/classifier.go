@@ -26,9 +26,9 @@ type classifier struct {
 	Nodes   int      // nodes from this number on it has not seen
 	Widths  []int    // of the layers of the network
 
-	// Weights are, of each group of a combination, those of its predictions and of the imported ones; nil if it was not
-	// joined.
-	Weights [][]float64
+	// Weights are those of its predictions and of the imported ones in a combination, for nodes that the classifier
+	// from outside was not trained on; nil if it was not joined.
+	Weights []float64
 
 	net *nn.Network // nil until readNetwork
 }
@@ -127,10 +127,7 @@ func (k *classifier) readNetwork(tx *kv.Tx) error {
 // check says whether the network has a shape that the store can hold.
 func (k *classifier) check() error {
 	sound := len(k.Widths) > 1 && slices.Min(k.Widths) > 0 && slices.Max(k.Widths) < math.MaxInt32 &&
-		k.Widths[len(k.Widths)-1] == len(k.Classes)
-	for _, weights := range k.Weights {
-		sound = sound && len(weights) == 2
-	}
+		k.Widths[len(k.Widths)-1] == len(k.Classes) && (k.Weights == nil || len(k.Weights) == 2)
 	if !sound {
 		return fmt.Errorf("the built-in classifier: a network of %v for %d classes: %w", k.Widths, len(k.Classes),
 			kv.ErrCorrupt)

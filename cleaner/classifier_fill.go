@@ -68,18 +68,11 @@ func (f *filler) row(v kv.NodeID, predicted []float32) ([]float32, error) {
 	if f.imported == nil {
 		return row, nil
 	}
-	imported, split := make([]float32, len(row)), SplitNone
+	imported := make([]float32, len(row))
 	if err := f.imported.Read(kv.Range{First: v, End: v + 1}, 0, len(imported), imported); err != nil {
 		return nil, err
 	}
-	value, err := f.tx.Value(v, splitColumn)
-	if err == nil && len(f.by.Weights) > 1 {
-		split, err = splitOf(f.tx, v, value)
-	}
-	if err != nil && !errors.Is(err, kv.ErrNoColumn) {
-		return nil, err
-	}
-	f.by.mix(split.Teaches(), row, imported)
+	mix(f.by.Weights, row, imported)
 	return row, nil
 }
 

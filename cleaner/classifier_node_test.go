@@ -219,7 +219,7 @@ func TestJoinedPredictionsOfAddedNodes(t *testing.T) {
 	give(count + 2) // later
 	must.Get(Rescore(t.Context(), s, RescoreOptions{}))(t)
 	got, imported := joinedRow(t, s, p.nodes[count+2].ID)
-	labelmodel.Mix(kept.Weights[0], wanted, imported)
+	labelmodel.Mix(kept.Weights, wanted, imported)
 	mustBeNear(t, "a row that comes later", got, wanted)
 	view(t, s, func(tx *kv.Tx) error {
 		mustEqualStored(t, tx)

@@ -159,10 +159,13 @@ func (c *combination) judge(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, both.Close()) }()
 	c.divide(sample, both.Data)
 	for i := range c.groups {
-		if err := c.weigh(ctx, &c.groups[i], sample, both.Data); err != nil {
+		g := &c.groups[i]
+		if err := c.weigh(ctx, g, sample, both.Data); err != nil {
 			return err
 		}
-		c.by.Weights = append(c.by.Weights, c.groups[i].weights)
+		if i == 0 || len(g.rows) > 0 {
+			c.by.Weights = g.weights
+		}
 	}
 	c.opt.stage("combine")
 	return nil
@@ -175,15 +178,14 @@ func (c *combination) readSample(ctx context.Context, sample *sample) (*scratch.
 		return nil, err
 	}
 	for i, source := range []ops.Source{c.own, c.predictions} {
-		read := func(rows kv.Range, values []float32) error {
-			sample.nodes.each(rows, func(rank int, v kv.NodeID) {
-				for k, p := range values[int(v-rows.First)*c.classes:][:c.classes] {
-					both.Data[2*(rank*c.classes+k)+i] = p
-				}
-			})
+		at := i
+		err = errors.Join(err, rowstore.EachOf(ctx, source, sample.nodes.members, func(_ kv.NodeID, row []float32) error {
+			for _, p := range row {
+				both.Data[at] = p
+				at += 2
+			}
 			return nil
-		}
-		err = errors.Join(err, rowstore.Each(ctx, source, len(c.labels), c.opt.Workers, read))
+		}))
 	}
 	if err != nil {
 		return nil, errors.Join(err, both.Close())
@@ -191,10 +193,12 @@ func (c *combination) readSample(ctx context.Context, sample *sample) (*scratch.
 	return both, nil
 }
 
-// isTrained says whether a node is of the first group: the classifier from outside was trained on it, as far as is
-// known.
-func (c *combination) isTrained(v kv.NodeID) bool {
-	return c.storeSplits == nil || c.storeSplits[v].Teaches()
+// group is that of a node: the first if the classifier from outside was trained on it, as far as is known.
+func (c *combination) group(v kv.NodeID) *group {
+	if c.storeSplits == nil || c.storeSplits[v].Teaches() {
+		return &c.groups[0]
+	}
+	return &c.groups[1]
 }
 
 // divide makes the groups, of the nodes that U has.
@@ -203,15 +207,12 @@ func (c *combination) divide(sample *sample, both []float32) {
 	if c.storeSplits != nil {
 		c.groups = []group{{name: "training nodes"}, {name: "other nodes"}}
 	}
-	sample.nodes.each(kv.Range{End: kv.NodeID(len(c.labels))}, func(rank int, v kv.NodeID) {
+	for rank, v := range sample.nodes.members {
 		if row := both[2*rank*c.classes : 2*(rank+1)*c.classes]; !hasNaN(row) {
-			g := &c.groups[0]
-			if !c.isTrained(v) {
-				g = &c.groups[1]
-			}
+			g := c.group(v)
 			g.rows = append(g.rows, rank)
 		}
-	})
+	}
 }
 
 // weigh finds a and b of a group, from B and U of the sample [rows×classes×2], and whether its labels were seen.
@@ -257,9 +258,11 @@ func (c *combination) join(ctx context.Context, mixture *rowstore.Store) error {
 		}
 		for v := rows.First; v < rows.End; v++ {
 			at := int(v-rows.First) * c.classes
-			if !c.by.mix(c.isTrained(v), own[at:at+c.classes], values[at:at+c.classes]) {
+			imported := values[at : at+c.classes]
+			if hasNaN(imported) {
 				lacking.Add(1)
 			}
+			mix(c.group(v).weights, own[at:at+c.classes], imported)
 		}
 		return mixture.Write(rows, 0, c.classes, own)
 	})
@@ -267,20 +270,11 @@ func (c *combination) join(ctx context.Context, mixture *rowstore.Store) error {
 	return err
 }
 
-// mix joins the classifier's own row of a node with the imported one, by the weights of the node's group; false if
-// there is no imported row.
-func (k *classifier) mix(isTrained bool, own, imported []float32) bool {
-	weights := k.Weights[0]
-	if len(k.Weights) > 1 && !isTrained {
-		weights = k.Weights[1]
-	}
-	if hasNaN(imported) {
-		return false
-	}
-	if weights[1] > 0 {
+// mix joins the classifier's own row of a node with the imported one, if there is one that has a weight.
+func mix(weights []float64, own, imported []float32) {
+	if weights[1] > 0 && !hasNaN(imported) {
 		labelmodel.Mix(weights, own, imported)
 	}
-	return true
 }
 
 // String says what was done, and why.
