@@ -206,14 +206,11 @@ const (
 	leastAsked = 16
 )
 
-// isMany says whether so many nodes are asked for that it pays to read the labels between them too.
-func (l *nodeLabels) isMany(nodes int) bool { return nodes > max(leastAsked, l.tx.NumNodes()/readAll) }
-
 // sums adds up the labels of the nodes of each row by their weights [rows][classes].
 func (l *nodeLabels) sums(rows []ops.Row) ([][]float64, error) {
 	sums := make([][]float64, len(rows))
 	for k, row := range rows {
-		if l.all == nil && l.isMany(len(row.Nodes)) {
+		if l.all == nil && len(row.Nodes) > max(leastAsked, l.tx.NumNodes()/readAll) {
 			var err error
 			if l.all, err = readLabels(l.tx); err != nil {
 				return nil, err
@@ -254,25 +251,7 @@ func (l *nodeLabels) of(u kv.NodeID) (label kv.Class, err error) {
 // votes are the labels of the neighbours of a node, by the weights of the edges, and how many they are [classes]. Its
 // memory does not grow with the neighbours.
 func (l *nodeLabels) votes(ctx context.Context, v kv.NodeID) (weights []float64, nodes []int64, err error) {
-	degree, err := l.tx.Degree(v)
-	if err != nil {
-		return nil, nil, err
-	}
 	weights, nodes = make([]float64, l.classes), make([]int64, l.classes)
-	of := l.of
-	if l.all == nil && l.isMany(degree) {
-		labels, err := l.tx.Reader(kv.LabelColumn)
-		if err != nil {
-			return nil, nil, err
-		}
-		of = func(u kv.NodeID) (kv.Class, error) {
-			block, err := labels.Block(u)
-			if err != nil {
-				return kv.NoClass, err
-			}
-			return kv.Class(block.Codes[u-block.Nodes.First]) - 1, nil // 0 is null
-		}
-	}
 	graph, steps := l.tx.Undirected(), 0
 	for arc, err := range graph.Arcs(v) {
 		if steps++; err == nil && steps%lookEvery == 0 {
@@ -280,12 +259,12 @@ func (l *nodeLabels) votes(ctx context.Context, v kv.NodeID) (weights []float64,
 		}
 		label, weight := kv.NoClass, graph.Weight(arc)
 		if err == nil && weight != 0 {
-			label, err = of(arc.Neighbor)
+			label, err = l.of(arc.Neighbor)
 		}
 		if err != nil {
 			return nil, nil, err
 		}
-		if isClass(label, l.classes) {
+		if label != kv.NoClass {
 			weights[label] += float64(weight)
 			nodes[label]++
 		}

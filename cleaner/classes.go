@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
-	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -145,14 +144,11 @@ func (s *LabelStatistics) measureRun(ctx context.Context, tx *kv.Tx, labels []kv
 	for k, rate := range run.ClassMislabelRates() {
 		s.Classes[k].MislabelRate = rate
 	}
-	plan, err := index.NewPlan(tx, index.Query{Where: Suspects(run.Threshold), Limit: -1})
+	suspects, err := nodesWhere(ctx, tx, Suspects(run.Threshold))
 	if err != nil {
 		return err
 	}
-	for v, err := range plan.Rows(ctx) {
-		if err != nil {
-			return err
-		}
+	for v := range suspects.All() {
 		s.Classes[labels[v]].Suspects++
 	}
 	return nil

@@ -29,7 +29,7 @@ func foreign(t *testing.T, s *kv.Store) (run *ForeignRun, scores map[string]Node
 		last := must.Get(LastRun(tx))(t)
 		names := last.Classes
 		model := &PieceModel{
-			Census: &Census{Names: names, Counts: make([]float64, len(names)), Nodes: last.Nodes, Fitting: last.FittingNodes},
+			Census: &Census{Names: names, Counts: make([]float64, len(names)), Fitting: last.FittingNodes},
 			Hops:   last.Hops, Model: last.Model, Warnings: last.Warnings,
 		}
 		run = &ForeignRun{

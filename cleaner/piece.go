@@ -216,12 +216,9 @@ type Census struct {
 	// Taught are the nodes that a base classifier learned by label [c], 2 for more; nil if it has learned from others.
 	Taught []int
 
-	Nodes, Labelled int64
-	Tested          int64    // labelled nodes with predictions
-	Fitting         int64    // of the fitting set
-	Share           float64  // drawn nodes of the sample, of all that could be
-	Drawn           bool     // splits were drawn
-	Notices         []string // what Clean would tell the user so far
+	Fitting int64    // nodes of the fitting set
+	Share   float64  // drawn nodes of the sample, of all that could be
+	Notices []string // what Clean would tell the user so far
 }
 
 // A Member is a node of the sample that the label model is fitted to.
@@ -243,7 +240,7 @@ func TakeCensus(in CensusInput) (census *Census, splits []Split, members []Membe
 	if err := checkTwoClasses(in.Labels, in.Names); err != nil {
 		return nil, nil, nil, err
 	}
-	census = &Census{Names: slices.Clone(in.Names), Nodes: int64(len(in.Labels))}
+	census = &Census{Names: slices.Clone(in.Names)}
 	opt := Options{Seed: in.Seed, Imported: AsGiven,
 		Notice: func(text string) { census.Notices = append(census.Notices, text) }}
 	p := problem{
@@ -285,8 +282,7 @@ func TakeCensus(in CensusInput) (census *Census, splits []Split, members []Membe
 		})
 	})
 	census.Counts, census.Taught = p.kept.Counts, p.kept.Taught
-	census.Labelled, census.Tested = int64(countLabelled(p.labels)), int64(countLabelled(p.underTest()))
-	census.Fitting, census.Share, census.Drawn = int64(p.fitting), sample.share, p.drawn
+	census.Fitting, census.Share = int64(p.fitting), sample.share
 	return census, p.splits, members, nil
 }
 

@@ -228,7 +228,6 @@ type pieceOutcome struct {
 	model      *PieceModel
 	notices    []string
 	fitting    int64
-	tested     int64
 	scores     []float32
 	suggested  []kv.Class
 	confidence []float32
@@ -279,7 +278,7 @@ func (p positioned) inPieces(t *testing.T, count, hops int, expect float64) (out
 	}
 	out.model = must.Get(FitModel(t.Context(), in))(t)
 	out.model = viaJSON(t, out.model)
-	out.notices, out.fitting, out.tested = slices.Concat(census.Notices, out.model.Notices), census.Fitting, census.Tested
+	out.notices, out.fitting = slices.Concat(census.Notices, out.model.Notices), census.Fitting
 	out.scores, out.suggested, out.confidence = make([]float32, n), make([]kv.Class, n), make([]float32, n)
 	scorer := must.Get(out.model.Scorer())(t)
 	labels := 1 + CountRivals(c)
@@ -384,7 +383,7 @@ func decisions(t *testing.T, s *kv.Store, classes []string, query index.Query) (
 func (out pieceOutcome) mustBe(t *testing.T, tx *kv.Tx, run *Run, notices []string, nodes []kv.NodeID) {
 	t.Helper()
 	const tolerance = 1e-6
-	suspects, worst := int64(0), 0.0
+	suspects, scored, worst := int64(0), int64(0), 0.0
 	for i, v := range nodes {
 		var values [5]kv.Value
 		for j, name := range []string{ScoreColumn, SuggestedColumn, ConfidenceColumn, kv.LabelColumn, decide.Column} {
@@ -394,6 +393,7 @@ func (out pieceOutcome) mustBe(t *testing.T, tx *kv.Tx, run *Run, notices []stri
 			t.Fatalf("position %d: got score %v, want %v", i, out.scores[i], values[0])
 		}
 		if !values[0].IsNull() {
+			scored++
 			worst = max(worst, math.Abs(float64(out.scores[i])-values[0].Float()))
 		}
 		if values[1].IsNull() != (out.suggested[i] == kv.NoClass) || !values[1].IsNull() &&
@@ -416,9 +416,9 @@ func (out pieceOutcome) mustBe(t *testing.T, tx *kv.Tx, run *Run, notices []stri
 	if worst > tolerance {
 		t.Errorf("scores differ by %g, want at most %g", worst, tolerance)
 	}
-	if suspects != run.Suspects || out.fitting != run.FittingNodes || out.tested != run.Scored {
-		t.Errorf("got %d suspects, %d fitting nodes, %d tested, want %d, %d, %d",
-			suspects, out.fitting, out.tested, run.Suspects, run.FittingNodes, run.Scored)
+	if suspects != run.Suspects || out.fitting != run.FittingNodes || scored != run.Scored {
+		t.Errorf("got %d suspects, %d fitting nodes, %d scored, want %d, %d, %d",
+			suspects, out.fitting, scored, run.Suspects, run.FittingNodes, run.Scored)
 	}
 	for name, pair := range map[string][2]float64{
 		"rate":      {out.model.Model.Told, run.MislabelRate},
