@@ -17,22 +17,17 @@ import (
 // and Degree are those of the part of its graph that the store has; what else depends on the graph is left out, and
 // Incomplete says so.
 type Explanation struct {
-	Node       kv.NodeID
-	ID         string
-	Label      string // "" if unlabelled
-	Suggestion string // "" before the first run
-	Split      string // as stored, "" if there is none
-	Score      float64
-	Confidence float64 // NaN, as Score, if there is none
-	Degree     int
-	Run        int64  // 0: never scored
-	ScoredAs   string // the label that Score is of, which decisions may have changed since; "" without a score
+	Node        kv.NodeID
+	ID          string
+	decide.View        // the node as it is stored, for a decision that must find it so
+	Split       string // as stored, "" if there is none
+	Score       float64
+	Confidence  float64 // NaN, as Score, if there is none
+	Degree      int
+	ScoredAs    string // the label that Score is of, which decisions may have changed since; "" without a score
 
-	View     decide.View       // the node as it is stored, for a decision that must find it so
-	Decision decide.Kind       // in force; decide.None: nobody has decided
-	Disputed bool              // people disagree about the label
-	Words    []decide.Decision // the last word of each person about the label: see decide.Words
-	History  []decide.Decision // of the node, oldest first
+	Words   []decide.Decision // the last word of each person about the label: see decide.Words
+	History []decide.Decision // of the node, oldest first
 
 	TopClasses []ClassShare // predictions of the node, greatest first; Count is 0; nil if it has none
 	// Features are the agreement features P0 and L1 … LK of the given label; nil if unlabelled or the store has no

@@ -75,17 +75,6 @@ func (s *storedValues) value(column string) (value kv.Value) {
 	return value
 }
 
-// text is "" of null.
-func (s *storedValues) text(column string) string {
-	if v := s.value(column); !v.IsNull() {
-		return v.String()
-	}
-	return ""
-}
-
-// number is NaN of null.
-func (s *storedValues) number(column string) float64 { return s.value(column).Float() }
-
 // readNode reads the stored values of the node itself.
 func (e *Explanation) readNode(tx *kv.Tx) (err error) {
 	if e.ID, err = tx.ID(e.Node); err != nil {
@@ -94,20 +83,17 @@ func (e *Explanation) readNode(tx *kv.Tx) (err error) {
 	if e.Degree, err = tx.Degree(e.Node); err != nil {
 		return err
 	}
+	decided, err := decide.NewReader(tx)
+	if err == nil {
+		e.View, err = decided.View(e.Node)
+	}
+	if err != nil {
+		return err
+	}
 	stored := storedValues{tx: tx, node: e.Node}
-	e.Label, e.Suggestion = stored.text(kv.LabelColumn), stored.text(SuggestedColumn)
-	e.Split = stored.text(splitColumn)
-	e.Score, e.Confidence = stored.number(ScoreColumn), stored.number(ConfidenceColumn)
-	if id := stored.value(RunColumn); !id.IsNull() {
-		e.Run = id.Int()
-	}
-	word := stored.value(decide.Column)
-	if stored.err != nil {
-		return stored.err
-	}
-	e.Decision, err = decide.ParseColumn(word)
-	e.View = decide.View{Label: e.Label, Suggestion: e.Suggestion, Decision: e.Decision, Run: e.Run}
-	return err
+	e.Split = stored.value(splitColumn).String()
+	e.Score, e.Confidence = stored.value(ScoreColumn).Float(), stored.value(ConfidenceColumn).Float()
+	return stored.err
 }
 
 // readHistory reads the decisions about the node.
@@ -119,8 +105,7 @@ func (e *Explanation) readHistory(ctx context.Context, tx *kv.Tx) (err error) {
 		e.History = append(e.History, d)
 	}
 	e.Words, e.Disputed = decide.Words(e.History)
-	e.View.Disputed = e.Disputed
-	return err
+	return nil
 }
 
 // findScoredLabel finds the label that the last run scored: the label before the first decision that this run had not
@@ -241,7 +226,7 @@ func (e *Explanation) nameVoices(tx *kv.Tx) (err error) {
 				return err
 			}
 			stored := storedValues{tx: tx, node: o.Node}
-			if o.Score = stored.number(ScoreColumn); stored.err != nil {
+			if o.Score = stored.value(ScoreColumn).Float(); stored.err != nil {
 				return stored.err
 			}
 		}

@@ -180,8 +180,8 @@ func (s *scorer) score(v kv.NodeID) (result NodeScore, err error) {
 		}
 	case s.readsStored && !isStale:
 		stored := storedValues{tx: s.tx, node: v}
-		result.Score, result.Confidence = stored.number(ScoreColumn), stored.number(ConfidenceColumn)
-		result.Suggestion = stored.text(SuggestedColumn)
+		result.Score, result.Confidence = stored.value(ScoreColumn).Float(), stored.value(ConfidenceColumn).Float()
+		result.Suggestion = stored.value(SuggestedColumn).Str()
 		return result, stored.err
 	}
 	if err := s.lookAround(v); err != nil {
