@@ -387,7 +387,7 @@ var (
 	ErrFewFittingNodes = method.ErrFewFittingNodes
 
 	// ErrNoModel is returned if the last run keeps no label model to score by: it had another preset, or it was lost.
-	ErrNoModel = errors.New("cleaner: the last run keeps no model")
+	ErrNoModel = errors.New("cleaner: the last run keeps no model: run clean")
 
 	// ErrElsewhere is returned if scores are to be computed by a run that was made elsewhere: see Run.Elsewhere.
 	ErrElsewhere = errors.New("cleaner: the run was made elsewhere, on a larger graph")

@@ -64,7 +64,7 @@ func (c *demoCommand) Run(ctx context.Context, s *streams) error {
 		Features: stream.Below(files, "features.csv"),
 	}}}
 	s.say("A made-up graph of %d papers in %d fields, %d of them filed under a wrong one, is in %s.",
-		len(graph.Field), len(graph.Fields), len(graph.Mislabels()), files)
+		len(graph.Field), len(demograph.Fields), len(graph.Mislabels()), files)
 	s.echo("import", c.Dir, "--nodes", load.Nodes, "--edges", load.Edges, "--features", load.Features)
 	if err := load.make(ctx, s); err != nil {
 		return err
@@ -142,7 +142,7 @@ func (c *demoCommand) audit(ctx context.Context, store *kv.Store, graph *demogra
 	}
 	right := make(map[string]string, len(graph.Field))
 	for v, field := range graph.Field {
-		right[graph.ID(v)] = graph.Fields[field]
+		right[graph.ID(v)] = demograph.Fields[field]
 	}
 	var answers []decide.Request
 	for i, d := range asked.Audit.Open("demo") {

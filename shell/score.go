@@ -177,7 +177,7 @@ func (c *rescoreCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	})
 	if err != nil {
-		return leaving(c.inFlags(wording.AdviseRescore(err)), "%s has the scores it had before; run rescore again to go on",
+		return leaving(c.inFlags(err), "%s has the scores it had before; run rescore again to go on",
 			c.DB)
 	}
 	for _, line := range wording.Rescored(done) {

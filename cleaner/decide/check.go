@@ -156,8 +156,7 @@ func findLostNodes(ctx context.Context, tx *kv.Tx, fn func(flaw) error) error {
 
 // lostEntry is that an entry cannot be read.
 func lostEntry(seq int64, format string, args ...any) flaw {
-	what := fmt.Sprintf("entry %d %s", seq, fmt.Sprintf(format, args...))
-	return flaw{what, putting(entryKey(seq), []byte{lostForm}), true}
+	return flaw{fmt.Sprintf("entry %d %s", seq, fmt.Sprintf(format, args...)), putting(entryKey(seq), []byte{lostForm}), true}
 }
 
 // putting puts a record.

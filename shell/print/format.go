@@ -36,12 +36,7 @@ const (
 var FormatNames = []string{"table", "csv", "tsv", "json", "jsonl", "markdown", "parquet"}
 
 // String returns the name that ParseFormat takes.
-func (f Format) String() string {
-	if int(f) < len(FormatNames) {
-		return FormatNames[f]
-	}
-	return "format" + strconv.Itoa(int(f))
-}
+func (f Format) String() string { return FormatNames[f] }
 
 // ParseFormat finds a format by name.
 func ParseFormat(name string) (Format, error) {

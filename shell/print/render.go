@@ -37,10 +37,7 @@ func Render(w io.Writer, r *query.Result, f Format, on *Screen) (rows int64, err
 		_, err := w.Write(block)
 		return err
 	}
-	p, err := newPrinter(&text, r, f, on)
-	if err != nil {
-		return 0, err
-	}
+	p := newPrinter(&text, r, f, on)
 	for row, err := range r.Rows() {
 		if err != nil {
 			// What was complete before the failure is still worth reading.
@@ -64,23 +61,23 @@ type printer interface {
 	end()
 }
 
-// newPrinter writes the head of a format.
-func newPrinter(out *bytes.Buffer, r *query.Result, f Format, on *Screen) (printer, error) {
+// newPrinter writes the head of a format, which is not parquet.
+func newPrinter(out *bytes.Buffer, r *query.Result, f Format, on *Screen) printer {
 	layout := layoutPrinter{out: out, Layout: r.Layout}
 	switch f {
 	case FormatTable:
 		if r.Bare {
-			return &barePrinter{out}, nil
+			return &barePrinter{out}
 		}
 		layout.title = EscapeControls
 		layout.table = func(columns []query.ColumnInfo, isRecord bool) printer {
 			return &tablePrinter{out: out, columns: columns, screen: on, headless: isRecord && r.Sections == nil}
 		}
-		return layout.printer(r.Columns()), nil
+		return layout.printer(r.Columns())
 	case FormatMarkdown:
 		layout.title = func(title string) string { return "**" + escapeMarkdown(title) + "**" }
 		layout.table = func(columns []query.ColumnInfo, _ bool) printer { return newMarkdownPrinter(out, columns) }
-		return layout.printer(r.Columns()), nil
+		return layout.printer(r.Columns())
 	case FormatCSV, FormatTSV:
 		p := &csvPrinter{out: csv.NewWriter(out), columns: r.Columns()}
 		if f == FormatTSV {
@@ -91,15 +88,12 @@ func newPrinter(out *bytes.Buffer, r *query.Result, f Format, on *Screen) (print
 			names[i] = c.Name
 		}
 		p.line(names)
-		return p, nil
-	case FormatJSON, FormatJSONL:
-		p := &jsonPrinter{out: out, texts: json.NewEncoder(out), columns: r.Columns(), Layout: r.Layout,
-			array: f == FormatJSON && !r.Record}
-		p.texts.SetEscapeHTML(false)
-		return p, nil
-	default:
-		return nil, fmt.Errorf("unknown format %s", f)
+		return p
 	}
+	p := &jsonPrinter{out: out, texts: json.NewEncoder(out), columns: r.Columns(), Layout: r.Layout,
+		array: f == FormatJSON && !r.Record}
+	p.texts.SetEscapeHTML(false)
+	return p
 }
 
 // A layoutPrinter prints tables of a layout: of sections, those that have something for reading, in place of the rows.

@@ -23,10 +23,9 @@ type Statement struct {
 	counts bool
 	clauses
 
-	ids       []literal
-	hops      *literal
-	guarantee *guarantee // that sets the threshold of suspects
-	promise   *promise   // of a list, or of an audit that draws
+	ids   []literal
+	hops  *literal
+	bound *bound // of a list, or of an audit that draws
 
 	size, seed *literal // of a sample of rows, or of an audit that draws; clean has a seed too
 	expect     *literal // of clean
@@ -112,17 +111,15 @@ func parseCondition(text string) (where *expression, err error) {
 // ListsNodes reports whether the rows of the answer are nodes, each with its id if the statement returns that.
 func (s Statement) ListsNodes() bool { return slices.Contains(listed, s.name) }
 
-// A guarantee asks for the threshold that bounds an error rate by alpha.
-type guarantee struct {
-	kind  string // fpr or fnr
-	alpha *literal
-}
-
-// A promise asks for a list of which at most a share is wasted.
-type promise struct {
-	kind  cleaner.ListKind
+// A bound asks for a list that errs little. The kinds fpr and fnr set the threshold of suspects that bounds an error
+// rate by a share; fdr and trusted promise a list of which at most a share is wasted.
+type bound struct {
+	kind  string
 	share *literal
 }
+
+// isPromise reports whether draws of an audit must show that the bound is kept.
+func (b *bound) isPromise() bool { return b != nil && (b.kind == "fdr" || b.kind == "trusted") }
 
 // clauses may follow a statement that finds rows.
 type clauses struct {

@@ -17,9 +17,9 @@ import (
 // it draws, if the statement says so: for a list that keeps a promise, or among all labels.
 func (q *query) audit(ctx context.Context, s *Statement) (r *Result, err error) {
 	most, p := cleaner.MostAuditDraws, cleaner.Promise{}
-	if s.promise != nil {
+	if s.bound != nil {
 		most = cleaner.MostListDraws
-		p, err = q.promise(s.promise)
+		p, err = q.promise(s.bound)
 	}
 	size, wrong := q.whole(s.size, "the number of labels", 1, most, 0)
 	seed, failure := q.whole(s.seed, "the seed", 0, math.MaxInt32, DefaultSeed)
@@ -29,7 +29,7 @@ func (q *query) audit(ctx context.Context, s *Statement) (r *Result, err error) 
 	switch {
 	case !s.writes:
 		return q.auditTable(ctx, q.tx)
-	case s.promise != nil:
+	case s.bound != nil:
 		err = cleaner.DrawList(ctx, q.store, p, size)
 	default:
 		err = cleaner.DrawAudit(ctx, q.store, size, uint64(seed))
@@ -61,7 +61,7 @@ func (q *query) auditTable(ctx context.Context, tx *kv.Tx) (*Result, error) {
 	}
 	return NewTable(tableOf(append(rates, a.Classes...), func(c cleaner.AuditedClass) []field {
 		return []field{
-			{"class", kv.KindString, text(c.Class)}, {"right", kv.KindInt, kv.ValueOf(c.Right)},
+			{"class", kv.KindString, orNull(c.Class)}, {"right", kv.KindInt, kv.ValueOf(c.Right)},
 			{"wrong", kv.KindInt, kv.ValueOf(c.Wrong)}, {"rate", kv.KindFloat, kv.ValueOf(c.Rate)},
 			{"low", kv.KindFloat, kv.ValueOf(c.Low)}, {"high", kv.KindFloat, kv.ValueOf(c.High)},
 		}
@@ -70,7 +70,7 @@ func (q *query) auditTable(ctx context.Context, tx *kv.Tx) (*Result, error) {
 
 // ParsePromise reads what follows for in audit draw for: fdr 0.1 or trusted fdr 0.05. An error is a *TextError.
 func ParsePromise(text string) (cleaner.Promise, error) {
-	var asked *promise
+	var asked *bound
 	err := caught(func() {
 		p := newParser(text, startOfText)
 		asked = p.promise()
@@ -83,13 +83,17 @@ func ParsePromise(text string) (cleaner.Promise, error) {
 }
 
 // promise resolves a promise.
-func (q *query) promise(asked *promise) (cleaner.Promise, error) {
+func (q *query) promise(asked *bound) (cleaner.Promise, error) {
+	kind := cleaner.ListSuspects
+	if asked.kind == "trusted" {
+		kind = cleaner.ListTrusted
+	}
 	share, err := q.share(*asked.share, "a share")
 	if err == nil && (share < cleaner.LeastListShare || share > cleaner.MostListShare) {
 		err = faultAt(asked.share.pos, "got %v for a share, want a number from %v to %v", share, cleaner.LeastListShare,
 			cleaner.MostListShare)
 	}
-	return cleaner.Promise{Kind: asked.kind, Share: share}, err
+	return cleaner.Promise{Kind: kind, Share: share}, err
 }
 
 // restrictToList leaves those nodes of a query that are of a list, and have a label.
@@ -102,7 +106,7 @@ func (q *query) restrictToList(ctx context.Context, s *Statement, find *index.Qu
 // promised is true of the nodes of the list that keeps a promise. A notice tells the promise, and an error what is to
 // do where there is no such list.
 func (q *query) promised(ctx context.Context, s *Statement) (index.Predicate, error) {
-	p, err := q.promise(s.promise)
+	p, err := q.promise(s.bound)
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,12 @@ func (q *query) countGroups(ctx context.Context, s *Statement, plan *index.Plan)
 		return nil, err
 	}
 	f, err := q.fetcher(asked.read)
-	return q.grouped(asked, plan.Workers(), func(g *groups) error { return g.addBlocks(ctx, plan, f) }), err
+	return q.grouped(asked, plan.Workers(), func(g *groups) error {
+		if len(g.tables) < plan.Workers() {
+			return g.addAll(f.rows(ctx, plan.Unordered(ctx)))
+		}
+		return g.addBlocks(ctx, plan, f)
+	}), err
 }
 
 // countHistory answers a count of the history.

@@ -17,9 +17,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
-// decisionColumns are the columns about decisions just made.
-var decisionColumns = []string{"id", "decision", "from", "to", "score"}
-
 // decide answers accept, reject, relabel, unlabel and unsure with the decisions made. They are about what the snapshot
 // of the query shows: if a node has changed since, nothing is decided.
 func (q *query) decide(ctx context.Context, s *Statement) (*Result, error) {
@@ -88,7 +85,7 @@ func (q *query) decide(ctx context.Context, s *Statement) (*Result, error) {
 	if disputed > 0 {
 		q.note(wording.Disputed(disputed))
 	}
-	return q.madeTable(made, decisionColumns)
+	return q.madeTable(made, "id", "decision", "from", "to", "score")
 }
 
 // undecided returns the error of a decision. It says that nothing is decided, unless the decisions were committed.
@@ -138,10 +135,7 @@ func (q *query) chosenClass(l *literal) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	class := value.String()
-	if l.number == 0 {
-		class = l.text // of a number, as it was written
-	}
+	class := numberText(value, *l)
 	if value.IsNull() || !slices.Contains(q.tx.Classes(), class) {
 		return "", faultAt(l.pos, "no class is named %s", Quote(class))
 	}
@@ -217,7 +211,7 @@ func (q *query) decisionQuery(s *Statement) (index.Query, error) {
 	return find, nil
 }
 
-// checkProviso returns a decide.ErrChanged if a condition is not true of each of some nodes. It names the first of them.
+// checkProviso returns a decide.ErrChanged if a condition is not true of each of some nodes. It names the first ones.
 func (q *query) checkProviso(ctx context.Context, proviso *expression, nodes nodeSequence) error {
 	condition, err := q.predicate(proviso)
 	if err != nil {
@@ -267,5 +261,5 @@ func (q *query) undo(ctx context.Context, _ *Statement) (*Result, error) {
 		return nil, err
 	}
 	q.note("taken back: 1 step, " + wording.Count(int64(len(made)), "decision", "decisions"))
-	return q.madeTable(made, []string{"id", "decision", "from", "to", "undoes"})
+	return q.madeTable(made, "id", "decision", "from", "to", "undoes")
 }

@@ -12,12 +12,9 @@ import (
 
 // propertyNames are the names of all properties of nodes, sorted: the stored ones, and those that every store has.
 func propertyNames(tx *kv.Tx) []string {
-	names := slices.Clone(cleaner.ReservedNames)
-	for _, c := range tx.Columns() {
-		names = append(names, c.Name)
-	}
+	names := append(slices.Clone(cleaner.ReservedNames), UserColumns(tx)...)
 	slices.Sort(names)
-	return slices.Compact(names)
+	return names
 }
 
 // describeNodes answers node: every property that the store has a column of. One node is a record.

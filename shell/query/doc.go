@@ -45,17 +45,14 @@
 //
 // # Values
 //
-// A property is compared with constants of its own type, or with another property: numbers with numbers, text with
-// text. A label that is true or false may be written without quotes, and one that looks like a number too, except after
-// <, <=, > and >=. If all ids are integers, ids compare as integers, else as text: then id >= 100 is an error,
-// and id >= '100' compares as text. A comparison with a property that has no value is neither true nor false, and
-// neither is its negation. In a pattern of like, % stands for any characters, _ for one, and \ makes the next character
-// stand for itself.
+// [Conditions] says how values compare. A label that is true or false may be written without quotes, and one that looks
+// like a number too, except after <, <=, > and >=. If not all ids are integers, id >= 100 is an error. A comparison with
+// a property that has no value is not true, and neither is its negation. In a pattern of like, \ makes the next
+// character stand for itself.
 //
-// share(label, 2) is the share, among the labelled nodes within 2 hops of a node, of those that have its label. Edges
-// lead in both directions, each node counts once, and the node itself does not count. It is null if the node has no
-// label, or no labelled node is near. Only nodes that the rest of a condition leaves are asked about; each takes a walk
-// over its neighbourhood.
+// Of share(label, 2), edges lead in both directions, each node counts once, and the node itself does not count. It is
+// null if the node has no label, or no labelled node is near. Only nodes that the rest of a condition leaves are asked
+// about; each takes a walk over its neighbourhood.
 //
 // Conditions on neighbors know the properties of the neighbours, and hop and the columns of the edges, which hide
 // properties of the same name. Conditions on the history know its columns alone. Times of the history are compared to

@@ -2,7 +2,6 @@ package query
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -34,12 +33,12 @@ func (q *query) explain(ctx context.Context, s *Statement) (*Result, error) {
 func nodeFields(e *cleaner.Explanation, integerIDs bool) []field {
 	return []field{
 		{"id", idKind(integerIDs), idValue(e.ID, integerIDs)},
-		{"label", kv.KindString, text(e.Label)}, {"suggested", kv.KindString, text(e.Suggestion)},
-		{"score", kv.KindSingle, kv.ValueOf(e.Score)}, {"scored_as", kv.KindString, text(e.ScoredAs)},
+		{"label", kv.KindString, orNull(e.Label)}, {"suggested", kv.KindString, orNull(e.Suggestion)},
+		{"score", kv.KindSingle, kv.ValueOf(e.Score)}, {"scored_as", kv.KindString, orNull(e.ScoredAs)},
 		{"confidence", kv.KindSingle, kv.ValueOf(e.Confidence)},
-		{"degree", kv.KindInt, kv.ValueOf(int64(e.Degree))}, {"split", kv.KindString, text(e.Split)},
-		{"run", kv.KindInt, ordinal(e.Run)}, {"decision", kv.KindString, text(e.Decision.String())},
-		{"disputed", kv.KindBool, flag(e.Disputed)},
+		{"degree", kv.KindInt, kv.ValueOf(int64(e.Degree))}, {"split", kv.KindString, orNull(e.Split)},
+		{"run", kv.KindInt, orNull(e.Run)}, {"decision", kv.KindString, orNull(e.Decision.String())},
+		{"disputed", kv.KindBool, orNull(e.Disputed)},
 	}
 }
 
@@ -65,9 +64,13 @@ func explanationSections(e *cleaner.Explanation, integerIDs bool) []Section {
 			Reading: &reading},
 		shareSection("predictions", "Predicted classes", "probability", e.TopClasses),
 		sectionOf("features", "Agreement features", e.Features, func(f cleaner.NamedFeature) []field {
+			meaning := "prediction of the given label"
+			if hop, walks := strings.CutPrefix(f.Name, "L"); walks {
+				meaning = "given labels like its own over walks of length " + hop
+			}
 			return []field{
 				{"feature", kv.KindString, kv.ValueOf(f.Name)}, {"value", kv.KindSingle, kv.ValueOf(f.Value)},
-				{"meaning", kv.KindString, text(featureMeaning(f.Name))},
+				{"meaning", kv.KindString, kv.ValueOf(meaning)},
 			}
 		}),
 		sectionOf("neighbors", "Labels of the neighbours", e.Votes, func(c cleaner.ClassShare) []field {
@@ -80,9 +83,7 @@ func explanationSections(e *cleaner.Explanation, integerIDs bool) []Section {
 		voiceSection("opponents", "against", e.Opponents, integerIDs),
 		shareSection("counterfactual", "Score, had the label been", "score", e.Counterfactual),
 		sectionOf("history", "History", e.History, func(d decide.Decision) []field {
-			return slices.DeleteFunc(decisionFields(d, integerIDs), func(f field) bool {
-				return !slices.Contains([]string{"time", "decision", "from", "to", "who", "why"}, f.name)
-			})
+			return someOf(decisionFields(d, integerIDs), "time", "decision", "from", "to", "who", "why")
 		}),
 	}
 }
@@ -95,39 +96,16 @@ func voiceSection(key, side string, voices []cleaner.Voice, integerIDs bool) Sec
 			strength = v.For
 		}
 		return []field{
-			{"id", idKind(integerIDs), idValue(v.ID, integerIDs)}, {"label", kv.KindString, text(v.Label)},
-			{"predicted", kv.KindString, text(v.Class)}, {"confidence", kv.KindSingle, kv.ValueOf(v.Confidence)},
+			{"id", idKind(integerIDs), idValue(v.ID, integerIDs)}, {"label", kv.KindString, orNull(v.Label)},
+			{"predicted", kv.KindString, orNull(v.Class)}, {"confidence", kv.KindSingle, kv.ValueOf(v.Confidence)},
 			{"of_given", kv.KindSingle, kv.ValueOf(v.Prediction)}, {"score", kv.KindSingle, kv.ValueOf(v.Score)},
 			{"weight", kv.KindFloat, kv.ValueOf(v.Weight)}, {side, kv.KindFloat, kv.ValueOf(strength)},
 		}
 	})
 }
 
-// ordinal is a number that counts from 1, such as that of a run; null if there is none.
-func ordinal(n int64) kv.Value {
-	if n == 0 {
-		return kv.Value{}
-	}
-	return kv.ValueOf(n)
-}
-
 func shareSection(key, title, share string, classes []cleaner.ClassShare) Section {
 	return sectionOf(key, title, classes, func(c cleaner.ClassShare) []field {
 		return []field{{"class", kv.KindString, kv.ValueOf(c.Class)}, {share, kv.KindSingle, kv.ValueOf(c.Share)}}
 	}).cutTo(shownClasses)
-}
-
-// featureMeaning puts P0, P1 … L1 … into words.
-func featureMeaning(feature string) string {
-	hop := strings.TrimLeft(feature, "PL")
-	switch {
-	case feature == "P0":
-		return "prediction of the given label"
-	case hop == feature || hop == "":
-		return ""
-	case feature[0] == 'P':
-		return fmt.Sprintf("predictions of the given label over walks of length %s", hop)
-	default:
-		return fmt.Sprintf("given labels like its own over walks of length %s", hop)
-	}
 }

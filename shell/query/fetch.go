@@ -31,13 +31,11 @@ const checkEvery = 4096
 
 // A fetcher reads properties of nodes.
 type fetcher struct {
-	tx       *kv.Tx
-	names    []string                  // of the properties
-	computed map[string]index.Computed // those that are not stored
-	readers  []*rowReader              // one for each goroutine, made when first needed
-	workers  int                       // that read; zero means GOMAXPROCS
-	memory   int64                     // bytes, of which batches take a share
-	most     int                       // nodes that come; zero or less if that is not known
+	q       *query
+	names   []string     // of the properties
+	readers []*rowReader // one for each goroutine, made when first needed
+	memory  int64        // bytes, of which batches take a share
+	most    int          // nodes that come; zero or less if that is not known
 
 	plan   *index.Plan            // that finds the nodes, and knows some properties of them; may be nil
 	walked string                 // the property in whose order the plan walks
@@ -56,9 +54,8 @@ const sideBySide = 64
 // fetcher returns a fetcher of properties, stored or computed.
 func (q *query) fetcher(names []string) (*fetcher, error) {
 	f := &fetcher{
-		tx: q.tx, names: names, computed: q.computed, workers: q.Workers,
-		readers: make([]*rowReader, parallel.Workers(q.Workers)),
-		memory:  cmp.Or(q.MemoryBudget, defaultBatchBytes),
+		q: q, names: names, readers: make([]*rowReader, parallel.Workers(q.Workers)),
+		memory: cmp.Or(q.MemoryBudget, defaultBatchBytes),
 	}
 	_, err := f.reader(0)
 	return f, err
@@ -71,13 +68,13 @@ func (f *fetcher) reader(worker int) (*rowReader, error) {
 	}
 	r := &rowReader{values: make([]func(kv.NodeID) (kv.Value, error), len(f.names))}
 	for i, name := range f.names {
-		if _, stored := f.tx.Column(name); !stored {
-			r.values[i] = f.computed[name].At
+		if _, stored := f.q.tx.Column(name); !stored {
+			r.values[i] = f.q.computed[name].At
 			continue
 		}
-		column, err := f.tx.Reader(name)
+		column, err := f.q.tx.Reader(name)
 		if err == nil && name == "id" {
-			r.places, err = f.tx.Places()
+			r.places, err = f.q.tx.Places()
 		}
 		if err != nil {
 			return nil, fmt.Errorf("property %s: %w", name, err)
@@ -214,7 +211,7 @@ func (f *fetcher) walk(v kv.NodeID) {
 
 // known returns a column of a node if the plan knows it.
 func (f *fetcher) known(v kv.NodeID, column int) (kv.Value, bool) {
-	if f.plan == nil || f.computed[f.names[column]].At != nil {
+	if f.plan == nil || f.q.computed[f.names[column]].At != nil {
 		return kv.Value{}, false
 	}
 	if value, ok := f.values[v]; ok && f.names[column] == f.walked {
@@ -226,7 +223,7 @@ func (f *fetcher) known(v kv.NodeID, column int) (kv.Value, bool) {
 // willRead says of which ascending nodes columns are read soon.
 func (f *fetcher) willRead(nodes iter.Seq[kv.NodeID]) {
 	if f.plan == nil {
-		f.tx.WillRead(f.names, nodes)
+		f.q.tx.WillRead(f.names, nodes)
 		return
 	}
 	names := slices.Clone(f.names)
@@ -237,7 +234,7 @@ func (f *fetcher) willRead(nodes iter.Seq[kv.NodeID]) {
 func (f *fetcher) fetchIDs(
 	ctx context.Context, nodes []kv.NodeID, rows [][]kv.Value, idColumn int, visits []visit,
 ) error {
-	removed, err := f.tx.Removed() // whose id is null
+	removed, err := f.q.tx.Removed() // whose id is null
 	if err != nil {
 		return err
 	}
@@ -265,7 +262,7 @@ const rowsTogether = 64
 
 // share hands visits out to goroutines, some at a time.
 func (f *fetcher) share(ctx context.Context, visits []visit, do func(r *rowReader, some []visit) error) error {
-	workers := parallel.Workers(f.workers)
+	workers := len(f.readers)
 	if len(visits) < sideBySide {
 		workers = 1
 	}

@@ -9,25 +9,23 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// defaultGroupBytes is the memory for groups if none was set. A group takes about groupBytes beside its key and its
-// texts, and each of its tallies tallyBytes: a sum has a few words for most numbers.
+// A group takes about groupBytes beside its key and its texts, and each of its tallies tallyBytes: a sum has a few
+// words for most numbers.
 const (
-	defaultGroupBytes = 64 << 20
-	groupBytes        = 128
-	tallyBytes        = 256
+	groupBytes = 128
+	tallyBytes = 256
 )
 
-// groups count rows, and tally values of them, by the values that they begin with.
+// groups count rows, and tally values of them, by the values that they begin with. Each goroutine that counts has a
+// table.
 type groups struct {
 	*grouping
-	tables []*groupTable // one for each goroutine that counts, or one for all
-	shared sync.Mutex    // of one for all
+	tables []*groupTable
 }
 
 // A groupTable has the groups of the rows that one goroutine counts.
@@ -64,7 +62,7 @@ type tally struct {
 func newGroups(asked *grouping, memory int64, workers int) *groups {
 	g := &groups{grouping: asked}
 	for range workers {
-		limit := cmp.Or(memory, defaultGroupBytes) / 2 / int64(workers)
+		limit := cmp.Or(memory, defaultBatchBytes) / 2 / int64(workers)
 		g.tables = append(g.tables, &groupTable{of: g, limit: limit, groups: map[string]*group{}})
 	}
 	return g
@@ -83,8 +81,7 @@ func (g *groups) addAll(rows iter.Seq2[[]kv.Value, error]) error {
 	return nil
 }
 
-// addBlocks counts the nodes that a plan finds, on as many goroutines as the plan has. Each has a table of its own, or
-// all share one.
+// addBlocks counts the nodes that a plan finds, on as many goroutines as the plan has.
 func (g *groups) addBlocks(ctx context.Context, plan *index.Plan, f *fetcher) error {
 	return plan.Blocks(ctx, func(worker int, nodes []kv.NodeID) error {
 		r, err := f.reader(worker)
@@ -101,22 +98,12 @@ func (g *groups) addBlocks(ctx context.Context, plan *index.Plan, f *fetcher) er
 					return fmt.Errorf("property %s: %w", f.names[i], err)
 				}
 			}
-			if err := g.add(worker, row); err != nil {
+			if err := g.tables[worker].add(row); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-}
-
-// add counts a row of a goroutine.
-func (g *groups) add(worker int, row []kv.Value) error {
-	if len(g.tables) > 1 {
-		return g.tables[worker].add(row)
-	}
-	g.shared.Lock()
-	defer g.shared.Unlock()
-	return g.tables[0].add(row)
 }
 
 // errManyGroups is that of groups that take too much memory.

@@ -3,7 +3,6 @@ package query
 import (
 	"context"
 	"iter"
-	"slices"
 	"strconv"
 	"time"
 
@@ -31,25 +30,16 @@ func (q *query) history(ctx context.Context, s *Statement) (*Result, error) {
 	return find.answer(q.columns, q.historyRows(ctx, node), q.MemoryBudget), nil
 }
 
-// historyColumnsOf describes the columns of a history.
-func historyColumnsOf(tx *kv.Tx) []ColumnInfo {
-	return columnsOf(decisionFields(decide.Decision{}, tx.Shape().IntegerIDs))
-}
-
 // ofHistory makes names those of the columns of the history.
 func (q *query) ofHistory() {
-	q.alone, q.columns, q.moments = true, historyColumnsOf(q.tx), "time"
+	q.alone, q.columns = true, columnsOf(decisionFields(decide.Decision{}, q.tx.Shape().IntegerIDs))
 }
 
 // historyRows are the entries about a node, or with kv.NoNode all.
 func (q *query) historyRows(ctx context.Context, node kv.NodeID) iter.Seq2[[]kv.Value, error] {
-	return decisionRows(decide.History(ctx, q.tx, node), q.tx.Shape().IntegerIDs)
-}
-
-// decisionRows have the values of historyColumns.
-func decisionRows(decisions iter.Seq2[decide.Decision, error], integerIDs bool) iter.Seq2[[]kv.Value, error] {
+	integerIDs := q.tx.Shape().IntegerIDs
 	return func(yield func([]kv.Value, error) bool) {
-		for d, err := range decisions {
+		for d, err := range decide.History(ctx, q.tx, node) {
 			if !yield(valuesOf(decisionFields(d, integerIDs)), err) || err != nil {
 				return
 			}
@@ -57,26 +47,26 @@ func decisionRows(decisions iter.Seq2[decide.Decision, error], integerIDs bool) 
 	}
 }
 
-// madeTable is the Result of the decisions that a statement made.
-func (q *query) madeTable(made []decide.Decision, names []string) (*Result, error) {
+// madeTable is the Result of the decisions that a statement made, with some of their fields.
+func (q *query) madeTable(made []decide.Decision, names ...string) (*Result, error) {
 	removed, err := q.tx.Removed()
 	if err != nil {
 		return nil, err
 	}
-	columns := slices.DeleteFunc(historyColumnsOf(q.tx),
-		func(c ColumnInfo) bool { return !slices.Contains(names, c.Name) })
-	decisions := func(yield func(decide.Decision, error) bool) {
+	integerIDs := q.tx.Shape().IntegerIDs
+	fields := func(d decide.Decision) []field {
+		if d.Undoes != 0 && removed.Has(d.Node) {
+			d.From, d.To = "", "" // no label has moved
+		}
+		return someOf(decisionFields(d, integerIDs), names...)
+	}
+	r := NewResult(columnsOf(fields(decide.Decision{})), func(yield func([]kv.Value, error) bool) {
 		for _, d := range made {
-			if d.Undoes != 0 && removed.Has(d.Node) {
-				d.From, d.To = "", "" // no label has moved
-			}
-			if !yield(d, nil) {
+			if !yield(valuesOf(fields(d)), nil) {
 				return
 			}
 		}
-	}
-	rows := decisionRows(decisions, q.tx.Shape().IntegerIDs)
-	r := NewResult(columns, project(rows, historyColumns, columnNames(columns)))
+	})
 	r.made = made
 	return r, nil
 }
@@ -89,27 +79,19 @@ func decisionFields(d decide.Decision, integerIDs bool) []field {
 		{"time", kv.KindString, kv.ValueOf(timeText(d.Time))},
 		{"id", idKind(integerIDs), idValue(d.ID, integerIDs)},
 		{"decision", kv.KindString, kv.ValueOf(d.Action())},
-		{"from", kv.KindString, text(d.From)},
-		{"to", kv.KindString, text(d.To)},
-		{"who", kv.KindString, text(d.Who)},
-		{"why", kv.KindString, text(d.Why)},
-		{"run", kv.KindInt, ordinal(d.Run)},
+		{"from", kv.KindString, orNull(d.From)},
+		{"to", kv.KindString, orNull(d.To)},
+		{"who", kv.KindString, orNull(d.Who)},
+		{"why", kv.KindString, orNull(d.Why)},
+		{"run", kv.KindInt, orNull(d.Run)},
 		{"score", kv.KindSingle, kv.ValueOf(d.Score)},
-		{"undoes", kv.KindInt, ordinal(d.Undoes)},
-		{"disputed", kv.KindBool, flag(d.Disputed)},
+		{"undoes", kv.KindInt, orNull(d.Undoes)},
+		{"disputed", kv.KindBool, orNull(d.Disputed)},
 	}
 }
 
 // timeText is the time of a decision. All have as many digits, so that their order as text is that of the times.
 func timeText(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
-
-// flag is true, or null.
-func flag(set bool) kv.Value {
-	if !set {
-		return kv.Value{}
-	}
-	return kv.ValueOf(true)
-}
 
 // idKind is the kind of the column id.
 func idKind(integer bool) kv.Kind {

@@ -28,10 +28,10 @@ func (q *query) list(ctx context.Context, s *Statement) (*Result, error) {
 		return nil, err
 	}
 	otherwise := q.nodeColumns()
-	switch {
-	case s.rows == "suspects":
+	switch s.rows {
+	case "suspects":
 		otherwise = suspectColumns
-	case s.promise != nil:
+	case "labels":
 		otherwise = trustedColumns
 	}
 	columns, err := q.returned(s.returned, otherwise, q.heldNames())
@@ -86,9 +86,10 @@ func (q *query) find(ctx context.Context, s *Statement) (*finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.rows == "suspects" {
+	switch s.rows {
+	case "suspects":
 		err = q.restrictToSuspects(ctx, s, &find)
-	} else if s.promise != nil {
+	case "labels":
 		err = q.restrictToList(ctx, s, &find)
 	}
 	if err != nil {

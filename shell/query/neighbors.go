@@ -15,6 +15,7 @@ import (
 const (
 	bytesPerNeighbor = 64
 	defaultRowBytes  = 256 << 20
+	leastRowBytes    = 1 << 20 // whatever the budget
 )
 
 // neighbors answers neighbors: the nodes within some hops, the nearest first.
@@ -56,7 +57,7 @@ func (q *query) neighbors(ctx context.Context, s *Statement) (*Result, error) {
 		return nil, err
 	}
 	if truncated && !limited {
-		return nil, fmt.Errorf("more than %d nodes within %d hops: ask for fewer hops, or give more --memory", most, hops)
+		return nil, tooMany(int64(most), hops)
 	}
 	edges, err := q.edges(ctx, v, levels)
 	if err != nil {
@@ -83,6 +84,11 @@ func (q *query) neighbors(ctx context.Context, s *Statement) (*Result, error) {
 		}
 	}
 	return find.answer(slices.Concat(q.columns, columns), rows, q.MemoryBudget), nil
+}
+
+// tooMany is the error of a node with more nodes around it than memory holds.
+func tooMany(most int64, hops int) error {
+	return fmt.Errorf("more than %d nodes within %d hops: ask for fewer hops, or give more --memory", most, hops)
 }
 
 // edgeFields are the properties that the graph has of an edge to a neighbour.

@@ -3,8 +3,6 @@ package query
 import (
 	"slices"
 	"strings"
-
-	"github.com/graphcleaner/graphcleaner/cleaner"
 )
 
 // parse reads one statement that starts at a place; a semicolon may end it.
@@ -47,31 +45,30 @@ func (p *parser) list(s *Statement) {
 
 // rows = "suspects" [ ( "fpr" | "fnr" | "fdr" ) number ] | "nodes" | "labels" trusted | "history" . The word was read.
 func (p *parser) rows(s *Statement, word string) {
-	switch s.rows = word; {
-	case word == "labels":
-		s.promise = p.trusted()
-	case word != "suspects":
-	case p.accept("fpr"):
-		s.guarantee = &guarantee{kind: "fpr", alpha: p.number(wantRate)}
-	case p.accept("fnr"):
-		s.guarantee = &guarantee{kind: "fnr", alpha: p.number(wantRate)}
-	case p.accept("fdr"):
-		s.promise = p.promised(cleaner.ListSuspects)
+	switch s.rows = word; word {
+	case "labels":
+		s.bound = p.trusted()
+	case "suspects":
+		p.each([]string{"fpr", "fnr", "fdr"}, func(kind string, _ []string) []string {
+			s.bound = p.bounded(kind)
+			return nil
+		})
 	}
 }
 
-// wantRate is how errors call a rate.
-const wantRate = "an error rate, as 0.05"
-
-// promised reads the share after fdr.
-func (p *parser) promised(kind cleaner.ListKind) *promise {
-	return &promise{kind: kind, share: p.number("a share, as 0.1")}
+// bounded reads the share after the kind of a bound.
+func (p *parser) bounded(kind string) *bound {
+	wanted := "an error rate, as 0.05"
+	if kind != "fpr" && kind != "fnr" {
+		wanted = "a share, as 0.1"
+	}
+	return &bound{kind, p.number(wanted)}
 }
 
 // trusted = "trusted" "fdr" number .
-func (p *parser) trusted() *promise {
+func (p *parser) trusted() *bound {
 	p.expect("trusted", "fdr")
-	return p.promised(cleaner.ListTrusted)
+	return p.bounded("trusted")
 }
 
 // The words that clauses begin with: of statements that find nodes, of those that find other rows, and of counts.

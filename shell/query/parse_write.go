@@ -108,13 +108,13 @@ func (p *parser) audit(s *Statement) {
 			return
 		}
 	}
-	s.promise = p.promise()
+	s.bound = p.promise()
 }
 
 // promise = "fdr" number | trusted .
-func (p *parser) promise() *promise {
+func (p *parser) promise() *bound {
 	if p.accept("fdr") {
-		return p.promised(cleaner.ListSuspects)
+		return p.bounded("fdr")
 	}
 	return p.trusted()
 }

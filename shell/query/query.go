@@ -52,8 +52,7 @@ type Question struct {
 // The statement sees what tx sees, and in kv.Store.Update what the transaction has written. Rows are read from tx while
 // the caller ranges over them, so neither tx nor ctx must end before. Query never closes tx.
 //
-// Args are the values of $1, $2 and so on: a bool, int, int32, int64, uint32, float32, float64, string, kv.Value or nil
-// each.
+// Args are the values of $1, $2 and so on: a bool, integer, float, string, kv.Value or nil each.
 //
 // A text that is no statement, or a statement that does not fit the store, is a *TextError. A statement that needs
 // scores, where there are none yet, is cleaner.ErrNotCleaned. The errors of a transaction or a store that was closed are
@@ -163,8 +162,7 @@ type query struct {
 	// columns are the columns of the rows asked about, beside the properties of a node, or in place of
 	// them if they are alone.
 	columns []ColumnInfo
-	alone   bool
-	moments string // the one of columns whose texts are from timeText; "" is none
+	alone   bool // they are those of the history
 
 	surroundings *surroundings
 	computed     map[string]index.Computed // shares of labels by their spelling

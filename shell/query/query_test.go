@@ -49,7 +49,7 @@ func TestParameters(t *testing.T) {
 		{"suspects where score > $1", nil, "1:24: $1 has no argument: 0 given"},
 		{"suspects where score > $1", []any{1, 2}, "argument 2 of 2 is not used: the statement does not name $2"},
 		{"suspects where score > $1", []any{[]int{1}}, "argument $1: a []int is no value of a query, " +
-			"want a bool, int, int32, int64, uint32, float32, float64, string, kv.Value or nil"},
+			"want a bool, integer, float, string, kv.Value or nil"},
 		{"suspects where score > $1", []any{nil}, "1:24: $1 is null: write score is null"},
 		{"suspects where score > $1", []any{"high"},
 			`1:24: property score holds numbers and cannot be compared with the string "high"`},

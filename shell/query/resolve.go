@@ -223,7 +223,7 @@ func (q *query) constant(column ColumnInfo, n name, l literal, ordered bool) (kv
 		value = kv.ValueOf(Single(value.Float()))
 	case n.text == "id" && column.Kind == kv.KindString && !ordered && isNumber:
 		value = kv.ValueOf(numberText(value, l)) // 007 is another id than 7
-	case q.moments != "" && n.text == q.moments:
+	case q.alone && n.text == "time":
 		t, ok := wording.ParseTime(value.Str())
 		if !ok {
 			return kv.Value{}, faultAt(l.pos,
@@ -260,7 +260,7 @@ func (q *query) class(value kv.Value, l literal) kv.Value {
 	return value
 }
 
-// numberText is a number as the statement writes it.
+// numberText is a number, or a class, as the statement writes it.
 func numberText(v kv.Value, l literal) string {
 	if l.number > 0 {
 		return v.String()

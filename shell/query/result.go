@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
@@ -138,6 +139,11 @@ func valuesOf(fields []field) []kv.Value {
 	return rowsFrom(fields, func(f field) kv.Value { return f.value })
 }
 
+// someOf are those of the fields that have one of some names.
+func someOf(fields []field, names ...string) []field {
+	return slices.DeleteFunc(fields, func(f field) bool { return !slices.Contains(names, f.name) })
+}
+
 // tableOf has a row of each of some things, with its fields. Fields must have names and kinds for the zero T too.
 func tableOf[T any](things []T, fields func(T) []field) (columns []ColumnInfo, rows [][]kv.Value) {
 	var none T
@@ -152,12 +158,13 @@ func rowsFrom[T, R any](things []T, row func(T) R) (rows []R) {
 	return rows
 }
 
-// text is a string, null if it is empty.
-func text(s string) kv.Value {
-	if s == "" {
+// orNull is a value, null in place of "", 0 and false.
+func orNull[T string | int64 | bool](x T) kv.Value {
+	var none T
+	if x == none {
 		return kv.Value{}
 	}
-	return kv.ValueOf(s)
+	return kv.ValueOf(x)
 }
 
 func columnNames(columns []ColumnInfo) []string {

@@ -10,9 +10,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// leastSortBytes is memory that the order of rows may take whatever the budget.
-const leastSortBytes = 1 << 20
-
 // A rowQuery is a list of rows that are not nodes, with its clauses.
 type rowQuery struct {
 	find    index.Query
@@ -100,11 +97,11 @@ func sorted(rows iter.Seq2[[]kv.Value, error], order []rowOrder, most int, memor
 				kept = append(kept, row)
 				bytes += bytesOf(kept[len(kept)-1:])
 			}
-			if bytes > max(memory, leastSortBytes) {
+			if bytes > max(memory, leastRowBytes) {
 				if sort(); most >= 0 {
 					kept = slices.Clone(kept[:min(most, len(kept))])
 				}
-				if bytes = bytesOf(kept); bytes > max(memory, leastSortBytes)/2 {
+				if bytes = bytesOf(kept); bytes > max(memory, leastRowBytes)/2 {
 					err = fmt.Errorf("memory does not hold the order of more than %d rows: ask for fewer with where or limit, or "+
 						"give more --memory", len(kept))
 				}

@@ -100,13 +100,13 @@ func runFields(run *cleaner.Run) []field {
 		{"hops", kv.KindInt, kv.ValueOf(int64(run.Hops))},
 		{"seed", kv.KindInt, kv.ValueOf(int64(run.Seed))},
 		{"threshold", kv.KindFloat, kv.ValueOf(run.Threshold)},
-		{"predictions", kv.KindString, text(run.PredictionSource)},
+		{"predictions", kv.KindString, orNull(run.PredictionSource)},
 		{"scored", kv.KindInt, kv.ValueOf(run.Scored)},
 		{"suspects", kv.KindInt, kv.ValueOf(run.Suspects)},
 		{"contradicted", kv.KindInt, kv.ValueOf(run.Contradicted)},
 		{"estimated_rate", kv.KindFloat, kv.ValueOf(run.MislabelRate)},
 		{"rescorings", kv.KindInt, kv.ValueOf(run.Rescorings)},
-		{"prediction_use", kv.KindString, text(run.PredictionUse)},
+		{"prediction_use", kv.KindString, orNull(run.PredictionUse)},
 	}
 }
 
@@ -116,7 +116,7 @@ func (q *query) rescore(ctx context.Context, s *Statement) (*Result, error) {
 		Full: s.full, Workers: q.Workers, MemoryBudget: q.MemoryBudget, Progress: q.Progress, Notice: q.remark,
 	})
 	if err != nil {
-		return nil, wording.AdviseRescore(err)
+		return nil, err
 	}
 	if err := q.store.View(func(tx *kv.Tx) error { return done.Run.Recount(ctx, tx) }); err != nil {
 		return nil, err

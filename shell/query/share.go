@@ -3,7 +3,6 @@ package query
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"iter"
 	"slices"
 	"sort"
@@ -29,11 +28,8 @@ type surroundings struct {
 	walkers sync.Pool // of *walker
 }
 
-// leastSurroundings is memory that surroundings may take whatever the budget.
-const leastSurroundings = 1 << 20
-
 func newSurroundings(ctx context.Context, tx *kv.Tx, memory int64) *surroundings {
-	memory = max(cmp.Or(memory, defaultRowBytes), leastSurroundings)
+	memory = max(cmp.Or(memory, defaultRowBytes), leastRowBytes)
 	s := &surroundings{ctx: ctx, tx: tx, memory: memory, blocks: sync.OnceValues(tx.AdjacencyBlocks)}
 	s.labels = sync.OnceValues(func() ([]kv.Class, error) {
 		labels := make([]kv.Class, tx.NumNodes())
@@ -177,7 +173,7 @@ func (s *surroundings) around(v kv.NodeID, hops int) iter.Seq2[kv.NodeID, error]
 					if err == nil && hops > 1 {
 						w.seen.Add(x)
 						if w.near = append(w.near, x); int64(len(w.near)-1) > most {
-							err = s.tooMany(v, hops, most)
+							err = tooMany(most, hops)
 						}
 					}
 					if !yield(x, err) || err != nil {
@@ -187,16 +183,6 @@ func (s *surroundings) around(v kv.NodeID, hops int) iter.Seq2[kv.NodeID, error]
 			}
 		}
 	}
-}
-
-// tooMany is the error of a node with more nodes around it than memory holds.
-func (s *surroundings) tooMany(v kv.NodeID, hops int, most int64) error {
-	id, err := s.tx.ID(v)
-	if err != nil {
-		return err
-	}
-	return fmt.Errorf("more than %d nodes within %d hops of node %s: ask for fewer hops, or give more --memory",
-		most, hops, id)
 }
 
 // around resolves a share of labels to a property that is computed.

@@ -18,16 +18,12 @@ func spell(s Statement) string {
 	case s.full:
 		text += " full"
 	}
-	if g := s.guarantee; g != nil {
-		text += " " + g.kind + " " + g.alpha.String()
-	}
 	if s.name == "audit" {
 		text += option("draw", s.size)
-		if s.promise != nil {
-			text += fmt.Sprintf(" for %v %s", s.promise.kind, s.promise.share)
-		}
-	} else if s.promise != nil {
-		text += map[bool]string{true: " trusted"}[s.rows == "labels"] + " fdr " + s.promise.share.String()
+	}
+	if b := s.bound; b != nil {
+		text += map[bool]string{true: " for"}[s.name == "audit"] + " " + b.kind + map[bool]string{true: " fdr"}[b.kind == "trusted"] +
+			" " + b.share.String()
 	}
 	if s.ids != nil {
 		text += " " + join(s.ids)

@@ -188,15 +188,12 @@ func rateSection(run *cleaner.Run) Section {
 	if run.Look > 0 {
 		from = "as the scores tell it after the audit, %.4g of all"
 	}
-	s := Section{
-		Key: "estimated_rates", Title: fmt.Sprintf("Share of wrong labels "+from, run.MislabelRate),
-		Columns: []ColumnInfo{{"given", kv.KindString}, {"estimated_rate", kv.KindFloat}},
-	}
-	rates := run.ClassMislabelRates()
-	for _, i := range ClassOrder(run.Classes) {
-		s.Rows = append(s.Rows, []kv.Value{kv.ValueOf(run.Classes[i]), kv.ValueOf(rates[i])})
-	}
-	return s
+	title, rates := fmt.Sprintf("Share of wrong labels "+from, run.MislabelRate), run.ClassMislabelRates()
+	return sectionOf("estimated_rates", title, ClassOrder(run.Classes), func(i int) []field {
+		return []field{
+			{"given", kv.KindString, kv.ValueOf(run.Classes[i])}, {"estimated_rate", kv.KindFloat, kv.ValueOf(rates[i])},
+		}
+	})
 }
 
 // transitionSection is P(given | true): a row a given label, a column a true class. JSON puts "true: " before the

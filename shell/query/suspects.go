@@ -28,14 +28,14 @@ func (q *query) restrictToSuspects(ctx context.Context, s *Statement, find *inde
 	asked := conditionOf(find)
 	terms := []index.Predicate{asked}
 	switch {
-	case s.promise != nil:
+	case s.bound.isPromise():
 		listed, err := q.promised(ctx, s)
 		if err != nil {
 			return err
 		}
 		terms = append(terms, listed)
-	case s.guarantee != nil:
-		above, err := q.guaranteeTerms(ctx, s.guarantee, run)
+	case s.bound != nil:
+		above, err := q.guaranteeTerms(ctx, s.bound, run)
 		if err != nil {
 			return err
 		}
@@ -140,8 +140,8 @@ func (q *query) remarkStale(ctx context.Context) error {
 
 // guaranteeTerms turns a bound on an error rate into the condition on scores that keeps it, and remarks on
 // the threshold found.
-func (q *query) guaranteeTerms(ctx context.Context, g *guarantee, run *cleaner.Run) ([]index.Predicate, error) {
-	alpha, err := q.share(*g.alpha, "an error rate")
+func (q *query) guaranteeTerms(ctx context.Context, g *bound, run *cleaner.Run) ([]index.Predicate, error) {
+	alpha, err := q.share(*g.share, "an error rate")
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +163,10 @@ func (q *query) guaranteeTerms(ctx context.Context, g *guarantee, run *cleaner.R
 	}
 	lambda := t.Lambda
 	if math.IsInf(lambda, 0) || math.IsNaN(lambda) {
-		return nil, noThreshold(what, alpha, rate, t.MinAlpha)
+		// Rounded up, or asking for the number printed would fail again.
+		digits := math.Pow(10, 3-math.Floor(math.Log10(t.MinAlpha)))
+		return nil, fmt.Errorf("%s rate ≤ %g at p = %.4g: no finite threshold keeps the guarantee; the smallest rate that "+
+			"has one is %.4g", what, alpha, rate, math.Ceil(t.MinAlpha*digits)/digits)
 	}
 	// which finds the same nodes again, as a score that is printed
 	lambdaText := Exact(kv.ValueOf(lambda), kv.KindSingle)
@@ -180,11 +183,4 @@ func (q *query) guaranteeTerms(ctx context.Context, g *guarantee, run *cleaner.R
 		index.Compare{Property: "score", Op: index.Gt, Value: kv.ValueOf(0.5)},
 		index.Compare{Property: "score", Op: index.Ge, Value: kv.ValueOf(1 - lambda)},
 	}, nil
-}
-
-func noThreshold(what string, alpha, rate, least float64) error {
-	// Rounded up, or asking for the number printed would fail again.
-	digits := math.Pow(10, 3-math.Floor(math.Log10(least)))
-	return fmt.Errorf("%s rate ≤ %g at p = %.4g: no finite threshold keeps the guarantee; the smallest rate that has one "+
-		"is %.4g", what, alpha, rate, math.Ceil(least*digits)/digits)
 }

@@ -117,23 +117,20 @@ func arguments(args []any) ([]kv.Value, error) {
 }
 
 func argument(arg any) (kv.Value, error) {
-	switch arg := arg.(type) {
-	case nil:
-		return kv.Value{}, nil
-	case kv.Value:
-		return arg, nil
-	case bool:
-		return kv.ValueOf(arg), nil
-	case string:
-		return kv.ValueOf(arg), nil
-	case int, int32, int64:
-		return kv.ValueOf(reflect.ValueOf(arg).Int()), nil
-	case uint32:
-		return kv.ValueOf(int64(arg)), nil
-	case float32, float64:
-		return kv.ValueOf(reflect.ValueOf(arg).Float()), nil
-	default:
-		return kv.Value{}, fmt.Errorf("a %T is no value of a query, want a bool, int, int32, int64, uint32, float32, "+
-			"float64, string, kv.Value or nil", arg)
+	if value, ok := arg.(kv.Value); ok || arg == nil {
+		return value, nil
 	}
+	switch v := reflect.ValueOf(arg); {
+	case v.Kind() == reflect.Bool:
+		return kv.ValueOf(v.Bool()), nil
+	case v.Kind() == reflect.String:
+		return kv.ValueOf(v.String()), nil
+	case v.CanInt():
+		return kv.ValueOf(v.Int()), nil
+	case v.CanUint() && v.Uint() <= math.MaxInt64:
+		return kv.ValueOf(int64(v.Uint())), nil
+	case v.CanFloat():
+		return kv.ValueOf(v.Float()), nil
+	}
+	return kv.Value{}, fmt.Errorf("a %T is no value of a query, want a bool, integer, float, string, kv.Value or nil", arg)
 }

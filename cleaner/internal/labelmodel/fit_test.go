@@ -196,6 +196,7 @@ func TestWeightsNeverGoDown(t *testing.T) {
 			}
 		}
 		f := m.newFit(t, classes)
+		f.plain = true
 		start := func() *modelState {
 			s := f.start(0)
 			for i := range s.weights {
@@ -268,7 +269,7 @@ func TestChannel(t *testing.T) {
 				labels, sum := right[k]+priorLabels, w.of(k, k)
 				for _, i := range given {
 					if i != k {
-						labels += before.of(i)[k]
+						labels += before.at(i, k)
 					}
 				}
 				for i := range c {
@@ -276,7 +277,7 @@ func TestChannel(t *testing.T) {
 						continue
 					}
 					sum += w.of(i, k)
-					want := (before.of(i)[k] + priorWrong/float64(c-1)) / labels
+					want := (before.at(i, k) + priorWrong/float64(c-1)) / labels
 					if alike {
 						want = w.of(1, 0)
 					}

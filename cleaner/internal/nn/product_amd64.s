@@ -85,3 +85,94 @@ done:
 	JNZ     tile
 	VZEROUPPER
 	RET
+
+// GROUP adds to a row its number in a column of the left factor times a row of the panel.
+#define GROUP(number, sums, product) \
+	VMULPS.BCST number, Z16, product; \
+	VADDPS      product, sums, sums
+
+// NEXT loads the row of the start behind the one before it, and PUT stores a row so.
+#define NEXT(row) \
+	ADDQ    R10, AX; \
+	VMOVUPS (AX), row
+#define PUT(row) \
+	ADDQ    BX, DI; \
+	VMOVUPS row, (DI)
+
+// func multiplyGroupVectors(c *float32, stride uintptr, a *float32, row, column uintptr, k int, panel, start *float32, apart uintptr)
+TEXT ·multiplyGroupVectors(SB), NOSPLIT, $0-72
+	MOVQ c+0(FP), DI
+	MOVQ stride+8(FP), BX
+	MOVQ a+16(FP), SI
+	MOVQ row+24(FP), R8
+	MOVQ column+32(FP), R9
+	MOVQ k+40(FP), CX
+	MOVQ panel+48(FP), DX
+	MOVQ start+56(FP), AX
+	MOVQ apart+64(FP), R10
+	LEAQ (R8)(R8*2), R11
+	LEAQ (SI)(R11*1), R13  // the fourth row
+	LEAQ (SI)(R8*8), R14   // the ninth
+	LEAQ (R14)(R11*1), R12 // the twelfth
+	VMOVUPS (AX), Z0
+	NEXT(Z1)
+	NEXT(Z2)
+	NEXT(Z3)
+	NEXT(Z4)
+	NEXT(Z5)
+	NEXT(Z6)
+	NEXT(Z7)
+	NEXT(Z8)
+	NEXT(Z9)
+	NEXT(Z10)
+	NEXT(Z11)
+	NEXT(Z12)
+	NEXT(Z13)
+	NEXT(Z14)
+	NEXT(Z15)
+
+	PCALIGN $64
+loop:
+	VMOVUPS (DX), Z16
+	GROUP((SI), Z0, Z17)
+	GROUP((SI)(R8*1), Z1, Z18)
+	GROUP((SI)(R8*2), Z2, Z19)
+	GROUP((R13), Z3, Z20)
+	GROUP((SI)(R8*4), Z4, Z21)
+	GROUP((R13)(R8*2), Z5, Z22)
+	GROUP((R13)(R11*1), Z6, Z23)
+	GROUP((R13)(R8*4), Z7, Z24)
+	GROUP((R14), Z8, Z25)
+	GROUP((R14)(R8*1), Z9, Z26)
+	GROUP((R14)(R8*2), Z10, Z27)
+	GROUP((R12), Z11, Z28)
+	GROUP((R14)(R8*4), Z12, Z29)
+	GROUP((R12)(R8*2), Z13, Z30)
+	GROUP((R12)(R11*1), Z14, Z31)
+	GROUP((R12)(R8*4), Z15, Z17)
+	ADDQ $64, DX
+	ADDQ R9, SI
+	ADDQ R9, R13
+	ADDQ R9, R14
+	ADDQ R9, R12
+	DECQ CX
+	JNZ loop
+
+	VMOVUPS Z0, (DI)
+	PUT(Z1)
+	PUT(Z2)
+	PUT(Z3)
+	PUT(Z4)
+	PUT(Z5)
+	PUT(Z6)
+	PUT(Z7)
+	PUT(Z8)
+	PUT(Z9)
+	PUT(Z10)
+	PUT(Z11)
+	PUT(Z12)
+	PUT(Z13)
+	PUT(Z14)
+	PUT(Z15)
+	VZEROUPPER
+	RET

@@ -17,12 +17,11 @@ import (
 // A Graph is a citation-like graph made up for the demo: papers of one field mostly cite papers of their field and
 // use its words, a few are cited by many, some by none, and some are filed under the wrong field.
 type Graph struct {
-	Fields []string
-	Field  []int // the true one of each paper [n]
-	Label  []int // the one in the nodes file [n]
-	year   []int // [n]
-	edges  [][2]int
-	words  [][]int // the words of each paper, ascending [n]
+	Field []int // the true one of Fields of each paper [n]
+	Label []int // the one in the nodes file [n]
+	year  []int // [n]
+	edges [][2]int
+	words [][]int // the words of each paper, ascending [n]
 }
 
 // The sizes of a Graph.
@@ -44,7 +43,7 @@ var Fields = []string{"Computer Vision", "Databases", "Information Retrieval", "
 // New draws a graph of n papers; the same seed gives the same one.
 func New(n int, seed uint64) *Graph {
 	r := rand.New(rand.NewPCG(seed, 0))
-	g := &Graph{Fields: Fields}
+	g := &Graph{}
 	c := len(Fields)
 	members := make([][]int, c) // papers by field
 	weight := make([]float64, n)
@@ -63,16 +62,15 @@ func New(n int, seed uint64) *Graph {
 		everyone[v] = v
 	}
 	anyone := newDraw(everyone, weight)
-	inField := make([]*draw, c)
+	inField := make([]func(*rand.Rand) int, c)
 	for f := range members {
 		inField[f] = newDraw(members[f], weight)
 	}
 	seen := make(map[[2]int]bool)
 	for len(g.edges) < citations*n {
-		u := anyone.next(r)
-		v := anyone.next(r)
+		u, v := anyone(r), anyone(r)
 		if r.Float64() < homophily {
-			v = inField[g.Field[u]].next(r)
+			v = inField[g.Field[u]](r)
 		}
 		edge := [2]int{min(u, v), max(u, v)}
 		if u != v && !seen[edge] {
@@ -107,29 +105,20 @@ func misfile(r *rand.Rand, field, fields int) int {
 	return (field + 1 + r.IntN(fields-1)) % fields
 }
 
-// A draw picks items by weight.
-type draw struct {
-	items []int
-	sums  []float64
-}
-
-func newDraw(items []int, weight []float64) *draw {
-	d := &draw{items: items}
-	sum := 0.0
-	for _, item := range items {
+// newDraw picks items by weight.
+func newDraw(items []int, weight []float64) func(r *rand.Rand) int {
+	sums, sum := make([]float64, len(items)), 0.0
+	for i, item := range items {
 		sum += weight[item]
-		d.sums = append(d.sums, sum)
+		sums[i] = sum
 	}
-	return d
-}
-
-func (d *draw) next(r *rand.Rand) int {
-	x := r.Float64() * d.sums[len(d.sums)-1]
-	i, found := slices.BinarySearch(d.sums, x)
-	if found {
-		i++ // an item of weight 0 has the sum of the one before
+	return func(r *rand.Rand) int {
+		i, found := slices.BinarySearch(sums, r.Float64()*sum)
+		if found {
+			i++ // an item of weight 0 has the sum of the one before
+		}
+		return items[i]
 	}
-	return d.items[i]
 }
 
 // Mislabels are the papers that are filed under a wrong field.
@@ -155,8 +144,8 @@ func (g *Graph) Write(dir string) error {
 	nodes, truth, features := [][]string{{"id", "label", "year"}}, [][]string{{"id", "label"}}, [][]string{header}
 	for v := range g.Label {
 		id := g.ID(v)
-		nodes = append(nodes, []string{id, g.Fields[g.Label[v]], strconv.Itoa(g.year[v])})
-		truth = append(truth, []string{id, g.Fields[g.Field[v]]})
+		nodes = append(nodes, []string{id, Fields[g.Label[v]], strconv.Itoa(g.year[v])})
+		truth = append(truth, []string{id, Fields[g.Field[v]]})
 		row := slices.Repeat([]string{"0"}, vocabulary+1)
 		row[0] = id
 		for _, word := range g.words[v] {

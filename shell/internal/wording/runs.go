@@ -68,14 +68,6 @@ func Suspects(run *cleaner.Run) string {
 	return text
 }
 
-// AdviseRescore adds to an error of rescoring what to do about it.
-func AdviseRescore(err error) error {
-	if errors.Is(err, cleaner.ErrNoModel) {
-		return fmt.Errorf("%w; run clean", err)
-	}
-	return err
-}
-
 // ScoresWait says that the scores around decisions are older than these.
 const ScoresWait = "the scores around decisions wait for a rescore: to bring them up to date takes long here"
 
