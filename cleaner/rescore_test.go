@@ -51,7 +51,8 @@ func mustRescore(t *testing.T, s *kv.Store) *Rescoring {
 	return must.Get(Rescore(context.Background(), s, RescoreOptions{}))(t)
 }
 
-// TestRescoreTakesKeptDiagonals wants a pass to compute the diagonals only if the graph is another than that of the run.
+// TestRescoreTakesKeptDiagonals wants a pass to compute the diagonals only if the graph is another than that of the
+// run.
 func TestRescoreTakesKeptDiagonals(t *testing.T) {
 	s := newPlanted(9, 300).load(t, true)
 	mustClean(t, s, Options{Seed: 2})
