@@ -18,7 +18,7 @@ require (
 	go.uber.org/goleak v1.3.0 // tests: no goroutine is left
 	golang.org/x/sys v0.49.0 // memory maps, locks, descriptors over sockets
 	golang.org/x/term v0.47.0 // the line editor of the prompt, keys of the review
-	gonum.org/v1/gonum v0.17.0 // distributions of probability
+	gonum.org/v1/gonum v0.17.0 // distributions of probability, linear systems
 	google.golang.org/protobuf v1.36.12 // the manifest of tables in the form of Badger
 	pgregory.net/rapid v1.3.0 // tests: properties on random data
 )

@@ -107,8 +107,8 @@ func listKey(number int) string { return fmt.Sprintf("list %d", number) }
 // DrawList chooses a list for a promise by the scores as they are, and asks people for so many of its labels, 0 for
 // Audit.ListDraws. Only labels that nobody has decided on are in it. It does nothing while the newest list for the
 // promise has not failed, unless all its labels are decided, or a run has scored anew since it was drawn. It returns
-// ErrAudit before the first look, if Audit.Behind, if there is no list that draws could show to keep the promise, or the
-// share or draws are none that a list can have.
+// ErrAudit before the first look, if Audit.Behind, if there is no list that draws could show to keep the promise, or
+// the share or draws are none that a list can have.
 func DrawList(ctx context.Context, s *kv.Store, p Promise, draws int) error {
 	if !(p.Share >= LeastListShare && p.Share <= MostListShare) {
 		return fmt.Errorf("%w: a share of %v, want from %v to %v", ErrAudit, p.Share, LeastListShare, MostListShare)

@@ -156,7 +156,8 @@ func findLostNodes(ctx context.Context, tx *kv.Tx, fn func(flaw) error) error {
 
 // lostEntry is that an entry cannot be read.
 func lostEntry(seq int64, format string, args ...any) flaw {
-	return flaw{fmt.Sprintf("entry %d %s", seq, fmt.Sprintf(format, args...)), putting(entryKey(seq), []byte{lostForm}), true}
+	what := fmt.Sprintf("entry %d %s", seq, fmt.Sprintf(format, args...))
+	return flaw{what, putting(entryKey(seq), []byte{lostForm}), true}
 }
 
 // putting puts a record.

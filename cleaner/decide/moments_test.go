@@ -44,7 +44,8 @@ func TestMoments(t *testing.T) {
 			_, err := writeInBulk(ctx, s, decisions)
 			return nil, err
 		}),
-		moments.Write("undo", decided, func(ctx context.Context) ([]Decision, error) { return Undo(ctx, s, Options{}, Newest) }),
+		moments.Write("undo", decided,
+			func(ctx context.Context) ([]Decision, error) { return Undo(ctx, s, Options{}, Newest) }),
 		moments.View(s, "history", func(ctx context.Context, tx *kv.Tx) (all []Decision, _ error) {
 			for _, node := range []kv.NodeID{kv.NoNode, v} {
 				for d, err := range History(ctx, tx, node) {

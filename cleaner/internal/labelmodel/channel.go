@@ -29,16 +29,16 @@ type channel struct {
 }
 
 // newChannel turns counts of wrong labels into rates, in place. A line is a given class, an entry a true one.
-func newChannel(counts *lines, right []float64, alike bool) channel {
-	c := counts.classes
+func newChannel(counts *lines, right []float64, alike bool) *channel {
+	c := len(right)
 	others := float64(max(c-1, 1))
-	w := channel{rates: counts, right: make([]float64, c)}
+	w := &channel{rates: counts, right: make([]float64, c)}
 	wrong := make([]float64, c)
-	for _, i := range counts.numbers {
-		line := counts.of(i)
-		line[i] = 0
+	for i, line := range counts.held {
 		for k, count := range line {
-			wrong[k] += count
+			if k != i {
+				wrong[k] += count
+			}
 		}
 	}
 	if alike {
@@ -53,10 +53,9 @@ func newChannel(counts *lines, right []float64, alike bool) channel {
 		each[k] = wrong[k] + right[k] + priorLabels
 		w.right[k] = (right[k] + (priorLabels - priorWrong)) / each[k]
 	}
-	for _, i := range counts.numbers {
-		line := counts.of(i)
+	for i, line := range counts.held {
 		for k, count := range line {
-			if k != i {
+			if line[k] = 0; k != i {
 				line[k] = (count + priorWrong/others) / each[k]
 			}
 		}
@@ -68,14 +67,13 @@ func newChannel(counts *lines, right []float64, alike bool) channel {
 }
 
 // evenChannel has one rate of wrong labels, which go to all other classes alike; its lines are those of rates.
-func evenChannel(rates *lines, rate float64) channel {
-	w := channel{rates: rates, right: slices.Repeat([]float64{1 - rate}, rates.classes)}
-	rate /= float64(max(rates.classes-1, 1))
-	for i := range rates.values {
-		rates.values[i] = rate
-	}
-	for i := range rates.other {
-		rates.other[i] = rate
+func evenChannel(rates *lines, rate float64) *channel {
+	c := len(rates.other)
+	w := &channel{rates: rates, right: slices.Repeat([]float64{1 - rate}, c)}
+	for _, line := range append(rates.held, rates.other) {
+		for k := range line {
+			line[k] = rate / float64(max(c-1, 1))
+		}
 	}
 	return w
 }
@@ -85,16 +83,18 @@ func (w *channel) of(i, k int) float64 {
 	if i == k {
 		return w.right[k]
 	}
-	return w.rates.at(i, k)
+	return w.rates.of(i)[k]
 }
 
 // flipsOf are the counts of wrong labels that are kept, by true class and given one.
-func flipsOf(counts *lines) []classmatrix.Cell {
-	cells := slices.DeleteFunc(counts.cells(leastFlipCount),
-		func(cell classmatrix.Cell) bool { return cell.Row == cell.Column })
-	for i, cell := range cells {
-		cells[i].Row, cells[i].Column = cell.Column, cell.Row
+func flipsOf(counts *lines) (cells []classmatrix.Cell) {
+	for i, line := range counts.held {
+		for k, count := range line {
+			if k != i && count >= leastFlipCount {
+				cells = append(cells, classmatrix.Cell{Row: k, Column: i, Value: count})
+			}
+		}
 	}
 	slices.SortFunc(cells, classmatrix.Compare)
-	return cells
+	return slices.Clip(cells)
 }

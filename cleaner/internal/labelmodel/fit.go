@@ -50,7 +50,6 @@ type labelFit struct {
 	labels         []kv.Class // [rows]
 	truth          []kv.Class // [rows], as Rows.Truth; nil: nobody has said anything
 	alike          bool       // all pairs of classes have one rate
-	plain          bool       // intercepts stay zero
 	onSweep        func()     // nil: nobody asks
 	sweeps         int        // so far
 	scale          []float64  // of each feature: its standard deviation between the classes of a row
@@ -147,7 +146,7 @@ func newLabelFit(ctx context.Context, dir *scratch.Dir, of Rows, workers int) (f
 		f.labels = append(f.labels, y)
 	}
 	for range min(f.workers, f.countBlocks()) { // more do not sweep
-		f.scratch = append(f.scratch, newSweepScratch(classes, f.width))
+		f.scratch = append(f.scratch, newSweepScratch(min(len(f.labels), blockRows), classes, f.width))
 	}
 	if f.x, err = scratch.New[float32](dir, "log-features", rows*classes*f.width); err != nil {
 		return nil, err

@@ -196,7 +196,6 @@ func TestWeightsNeverGoDown(t *testing.T) {
 			}
 		}
 		f := m.newFit(t, classes)
-		f.plain = true
 		start := func() *modelState {
 			s := f.start(0)
 			for i := range s.weights {
@@ -269,7 +268,7 @@ func TestChannel(t *testing.T) {
 				labels, sum := right[k]+priorLabels, w.of(k, k)
 				for _, i := range given {
 					if i != k {
-						labels += before.at(i, k)
+						labels += before.of(i)[k]
 					}
 				}
 				for i := range c {
@@ -277,7 +276,7 @@ func TestChannel(t *testing.T) {
 						continue
 					}
 					sum += w.of(i, k)
-					want := (before.at(i, k) + priorWrong/float64(c-1)) / labels
+					want := (before.of(i)[k] + priorWrong/float64(c-1)) / labels
 					if alike {
 						want = w.of(1, 0)
 					}

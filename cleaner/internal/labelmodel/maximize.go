@@ -6,9 +6,11 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/blas"
+	lapack "gonum.org/v1/gonum/lapack/gonum"
+
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
-	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -18,11 +20,10 @@ type modelState struct {
 	intercepts []float64 // [c]
 
 	// Of the labels: the expected counts of wrong ones, a line a given class and an entry a true one, and of right ones
-	// [c], and the channel that follows. allRight: none can be wrong.
-	counts   *lines
-	right    []float64
-	noise    channel
-	allRight bool
+	// [c], and the channel that follows. Where that is nil, all labels are taken for right, and intercepts stay zero.
+	counts *lines
+	right  []float64
+	noise  *channel
 
 	likelihood float64 // logarithm, of the last sweep
 }
@@ -37,10 +38,10 @@ func (f *labelFit) start(rate float64) *modelState {
 	}
 	s := &modelState{
 		weights: make([]float64, f.width), intercepts: make([]float64, f.classes), right: make([]float64, f.classes),
-		counts: newLines(f.classes, labels), allRight: rate == 0,
+		counts: newLines(f.classes, labels),
 	}
 	s.weights[0] = 1
-	if !s.allRight {
+	if rate > 0 {
 		s.noise = evenChannel(s.counts.clone(), rate)
 	}
 	return s
@@ -56,10 +57,7 @@ func (f *labelFit) weightSums() int { return 1 + f.width + f.width*(f.width+1)/2
 func (f *labelFit) sweep(ctx context.Context, s *modelState) ([]float64, error) {
 	partial := make([]float64, f.countBlocks()*f.sumWidth())
 	err := f.blocks(ctx, func(worker, block, first, end int) {
-		sums, memory := partial[block*f.sumWidth():][:f.sumWidth()], &f.scratch[worker]
-		for step := len(memory.likelihood); first < end; first += step {
-			f.sweepRows(s, first, min(first+step, end), memory, sums)
-		}
+		f.sweepRows(s, first, end, &f.scratch[worker], partial[block*f.sumWidth():][:f.sumWidth()])
 	})
 	return addParts(partial, f.sumWidth()), err
 }
@@ -96,13 +94,9 @@ func (f *labelFit) maximize(ctx context.Context, s *modelState) (settled bool, e
 		if err := f.stepWeights(s, sums); err != nil {
 			return false, err
 		}
-		if err := f.countLabels(ctx, s); err != nil {
-			return false, err
-		}
-		if !f.plain {
+		if s.noise != nil {
+			f.countLabels(s)
 			f.stepIntercepts(s, sums[f.weightSums():])
-		}
-		if !s.allRight {
 			s.noise = newChannel(s.counts.clone(), s.right, f.alike)
 		}
 	}
@@ -172,10 +166,11 @@ func (f *labelFit) stepFree(
 	for i, weight := range s.weights {
 		step[i] = -weight
 	}
-	of, right := classmatrix.Dense(len(free)), make([]float64, len(free))
+	n := len(free)
+	of, right := make([]float64, n*n), make([]float64, n)
 	for a, i := range free {
 		for b, j := range free {
-			of[a][b] = curvature[i][j]
+			of[a*n+b] = curvature[i][j]
 		}
 		right[a] = gradient[i]
 		for j := range f.width {
@@ -184,36 +179,44 @@ func (f *labelFit) stepFree(
 			}
 		}
 	}
-	if !solveByCholesky(of, right) {
-		return fmt.Errorf("label model: the curvature of %d weights has no Cholesky factors", len(free))
+	var algebra lapack.Implementation
+	if !algebra.Dpotrf(blas.Lower, n, of, max(n, 1)) {
+		return fmt.Errorf("label model: the curvature of %d weights has no Cholesky factors", n)
 	}
+	algebra.Dpotrs(blas.Lower, n, 1, of, max(n, 1), right, 1)
 	for a, i := range free {
 		step[i] = right[a]
 	}
 	return nil
 }
 
-// countLabels counts the posteriors, by given and true class.
-func (f *labelFit) countLabels(ctx context.Context, s *modelState) error {
-	clear(s.counts.values)
-	groups := (f.classes + countedClasses - 1) / countedClasses
-	err := parallel.Do(ctx, len(f.scratch), groups, func(_ context.Context, _, group int) error {
-		f.countFlips(s.counts, group*countedClasses, min((group+1)*countedClasses, f.classes))
-		return nil
-	})
-	clear(s.right)
-	for _, i := range s.counts.numbers {
-		s.right[i] = s.counts.of(i)[i]
+// countLabels counts the posteriors, by given and true class, row after row.
+func (f *labelFit) countLabels(s *modelState) {
+	for _, line := range s.counts.held {
+		clear(line)
 	}
-	return err
+	for r, y := range f.labels {
+		if y == kv.NoClass {
+			continue
+		}
+		line := s.counts.held[y]
+		for k, q := range f.posterior.Data[r*f.classes:][:f.classes] {
+			line[k] += float64(q)
+		}
+	}
+	for i, line := range s.counts.held {
+		if line != nil {
+			s.right[i] = line[i]
+		}
+	}
 }
 
 // stepIntercepts moves each intercept so far that the chances of its class add up to its posteriors, less the penalty,
 // as if they were multiplied by one factor. surplus holds the posteriors less the chances, by class.
 func (f *labelFit) stepIntercepts(s *modelState, surplus []float64) {
 	posteriors := make([]float64, f.classes)
-	for _, i := range s.counts.numbers {
-		for k, count := range s.counts.of(i) {
+	for _, line := range s.counts.held {
+		for k, count := range line {
 			posteriors[k] += count
 		}
 	}
@@ -225,22 +228,6 @@ func (f *labelFit) stepIntercepts(s *modelState, surplus []float64) {
 			step += max(-1, min(1, (posteriors[k]-grown-float64(weightPenalty*(s.intercepts[k]+step)))/(grown+weightPenalty)))
 		}
 		s.intercepts[k] += step
-	}
-}
-
-// countedClasses are the true classes whose wrong labels are counted at once: a cache line of posteriors.
-const countedClasses = 16
-
-// countFlips adds up the posteriors of the true classes from first to end by given label, row after row.
-func (f *labelFit) countFlips(counts *lines, first, end int) {
-	for r, y := range f.labels {
-		if y == kv.NoClass {
-			continue
-		}
-		to := counts.of(int(y))[first:end]
-		for k, q := range f.posterior.Data[r*f.classes+first:][:len(to)] {
-			to[k] += float64(q)
-		}
 	}
 }
 

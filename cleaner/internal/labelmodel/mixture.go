@@ -19,7 +19,6 @@ func Weigh(ctx context.Context, dir *scratch.Dir, rows Rows, workers int) (weigh
 	if err != nil {
 		return nil, err
 	}
-	f.plain = true
 	state := f.start(0)
 	if _, err = f.maximize(ctx, state); err == nil {
 		weights = f.model(state).Weights

@@ -71,7 +71,7 @@ type Scorer struct {
 	intercepts    []float64
 	columns       []int // of the features that have a weight, ascending
 	firstOfLabels int   // place among columns
-	noise         channel
+	noise         *channel
 	untaught      []kv.Class
 }
 
@@ -185,10 +185,11 @@ func (m *Scorer) Judge(classes []kv.Class, z []float32, untaught bool, memory []
 	}
 	elementary.Exps(utility)
 	right := float64(m.noise.right[classes[0]] * utility[0])
+	rates := m.noise.rates.of(int(classes[0]))
 	var wrong, best float64
 	j.Rival = min(1, len(classes)-1)
 	for i, k := range classes[1:] {
-		joint := float64(m.noise.rates.at(int(classes[0]), int(k)) * utility[i+1])
+		joint := float64(rates[k] * utility[i+1])
 		if wrong += joint; joint > best {
 			best, j.Rival = joint, i+1
 		}

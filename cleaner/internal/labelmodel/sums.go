@@ -7,11 +7,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// chunkCells is how many rows times classes are swept before the next ones, so that their numbers stay in the first
-// cache.
-const chunkCells = 1024
-
-// A sweepScratch is the memory that a worker sweeps a few rows in.
+// A sweepScratch is the memory that a worker sweeps a block of rows in.
 type sweepScratch struct {
 	chance, excess    []float64 // [rows×classes]: P(y* = k), and the surplus of the posteriors over it
 	noise             []float64 // [classes] of a row; see noiseUnder
@@ -19,8 +15,7 @@ type sweepScratch struct {
 	means, deviations []float64 // [width] of features, and of those of a class from them
 }
 
-func newSweepScratch(classes, width int) sweepScratch {
-	rows := max(chunkCells/classes, 1)
+func newSweepScratch(rows, classes, width int) sweepScratch {
 	return sweepScratch{
 		chance: make([]float64, rows*classes), excess: make([]float64, rows*classes), noise: make([]float64, classes),
 		likelihood: make([]float64, rows),
@@ -134,7 +129,7 @@ func (f *labelFit) noiseUnder(s *modelState, row int, noise []float64) {
 	case y == kv.NoClass:
 		clear(noise) // the row does not count
 		return
-	case !s.allRight:
+	case s.noise != nil:
 		copy(noise, s.noise.rates.of(int(y)))
 		noise[y] = s.noise.right[y]
 	case truth == kv.NoClass:

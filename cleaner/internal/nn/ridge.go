@@ -2,8 +2,12 @@ package nn
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/blas"
+	lapack "gonum.org/v1/gonum/lapack/gonum"
 
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 )
@@ -33,6 +37,7 @@ const (
 	ridgePasses   = 2       // over the rows: ridgeFit.each
 	ridgeRows     = 512     // at once: float32 sums of as many products are exact enough
 	ridgeStrip    = 256     // columns of the sums that are computed at once
+	ridgeApart    = 8       // numbers between rows of sums: rows of 2,048 would share few lines of a cache
 	scaledNumbers = 1 << 20 // that a and b are fitted to, at most: rows × classes
 	firstScale    = 4
 	scaleSteps    = 40
@@ -40,7 +45,6 @@ const (
 	leastScale    = 1    // where rows say nothing, classes are not told apart by rounding
 	mostScale     = 1e3
 	leastLeft     = 1e-3 // of 1 − h
-	triangleRows  = 32   // at once: their parts stay in a cache
 )
 
 // RidgeColumns is how many columns are told apart.
@@ -50,7 +54,7 @@ const RidgeColumns = 2048
 // weights that it returns.
 func RidgeBytes(columns, classes int64) int64 {
 	told := min(columns, RidgeColumns)
-	return told*(8*told+8*classes+4*ridgeRows+2*4*ridgeStrip) + 4*columns*(2*classes+1)
+	return told*(8*(told+ridgeApart)+8*classes+4*ridgeRows+2*4*ridgeStrip) + 4*columns*(2*classes+1)
 }
 
 // Examples are rows of numbers that have a class.
@@ -73,7 +77,9 @@ func FitRidge(ctx context.Context, rows Examples, workers int, progress func(don
 	if err != nil {
 		return nil, err
 	}
-	f.solve(gram, w, workers)
+	if err := f.solve(gram, w); err != nil {
+		return nil, err
+	}
 	r := &Ridge{
 		Leverage: make([]float32, rows.Count),
 		scale:    slices.Repeat([]float64{1}, classes), shift: make([]float64, classes),
@@ -89,7 +95,7 @@ func FitRidge(ctx context.Context, rows Examples, workers int, progress func(don
 	for j := range rows.Width {
 		at, sign := f.place(j)
 		for k := range classes {
-			weights[j*classes+k] = float32(sign * w[k*width+at])
+			weights[j*classes+k] = float32(sign * w[at*classes+k])
 		}
 	}
 	r.Net = &Network{Widths: []int{rows.Width, classes}, Weights: [][]float32{weights}, Biases: [][]float32{bias}}
@@ -184,13 +190,16 @@ func (f *ridgeFit) each(ctx context.Context, visit func(first, end int, x []floa
 	return nil
 }
 
-// sums are the lower triangle of ZᵀZ with the penalty on its diagonal [width×width], and Zᵀ(Y − m) [classes×width]. It
+// stride is how far the rows of square sums are apart.
+func (f *ridgeFit) stride() int { return f.width + ridgeApart }
+
+// sums are the lower triangle of ZᵀZ with the penalty on its diagonal [width×stride], and Zᵀ(Y − m) [width×classes]. It
 // sets the shares.
 func (f *ridgeFit) sums(ctx context.Context) (gram, sums []float64, err error) {
-	d := f.width
-	gram, sums = make([]float64, d*d), make([]float64, f.Classes*d)
+	d, stride, c := f.width, f.stride(), f.Classes
+	gram, sums = make([]float64, d*stride), make([]float64, d*c)
 	all := make([]float64, d)
-	f.shares = make([]float64, f.Classes)
+	f.shares = make([]float64, c)
 	err = f.each(ctx, func(first, end int, x []float32) {
 		for left := 0; left < d; left += ridgeStrip {
 			high, wide := d-left, min(ridgeStrip, d-left)
@@ -199,7 +208,7 @@ func (f *ridgeFit) sums(ctx context.Context) (gram, sums []float64, err error) {
 			share(f.product.workers, high*wide, high, func(_, from, to int) {
 				for i := from; i < to; i++ {
 					for j, sum := range f.strip[i*wide:][:wide] {
-						gram[(left+i)*d+left+j] += float64(sum)
+						gram[(left+i)*stride+left+j] += float64(sum)
 					}
 				}
 			})
@@ -207,9 +216,8 @@ func (f *ridgeFit) sums(ctx context.Context) (gram, sums []float64, err error) {
 		for r := first; r < end; r++ {
 			y := f.Class(r)
 			f.shares[y]++
-			to := sums[y*d:][:d]
 			for j, value := range x[(r-first)*d:][:d] {
-				to[j] += float64(value)
+				sums[j*c+y] += float64(value)
 				all[j] += float64(value)
 			}
 		}
@@ -217,40 +225,35 @@ func (f *ridgeFit) sums(ctx context.Context) (gram, sums []float64, err error) {
 	for k := range f.shares {
 		f.shares[k] /= float64(f.Count)
 		for j, sum := range all {
-			sums[k*d+j] -= float64(f.shares[k] * sum)
+			sums[j*c+k] -= float64(f.shares[k] * sum)
 		}
 	}
 	var mean float64
 	for j := range d {
-		mean += gram[j*d+j] / float64(d)
+		mean += gram[j*stride+j] / float64(d)
 	}
 	for j := range d {
-		gram[j*d+j] += ridgePenalty
+		own := &gram[j*stride+j]
+		*own += ridgePenalty
 		if mean > 0 {
-			gram[j*d+j] += ridgeCommon * (gram[j*d+j] - ridgePenalty) / mean
+			*own += ridgeCommon * (*own - ridgePenalty) / mean
 		}
 	}
 	return gram, sums, err
 }
 
-// solve turns sums [classes×width] into W, transposed, and gram into the inverse of its Cholesky factor, lower.
-func (f *ridgeFit) solve(gram, sums []float64, workers int) {
-	d := f.width
-	factor(gram, d, workers)
-	invert(gram, d, workers)
-	half := make([]float64, d)
-	for w := range slices.Chunk(sums, d) { // W = Lᵀ⁻¹ (L⁻¹ B)
-		for i := range half {
-			half[i] = dot(gram[i*d:][:i+1], w)
-		}
-		clear(w)
-		for i, x := range half {
-			addTimes(w, x, gram[i*d:][:i+1])
-		}
+// solve turns sums [width×classes] into W, and the lower triangle of gram into the inverse of its Cholesky factor.
+func (f *ridgeFit) solve(gram, sums []float64) error {
+	var algebra lapack.Implementation
+	if !algebra.Dpotrf(blas.Lower, f.width, gram, f.stride()) {
+		return fmt.Errorf("base classifier: the square sums of %d columns have no Cholesky factor", f.width)
 	}
+	algebra.Dpotrs(blas.Lower, f.width, f.Classes, gram, f.stride(), sums, f.Classes)
+	algebra.Dtrtri(blas.Lower, blas.NonUnit, f.width, gram, f.stride())
+	return nil
 }
 
-// leverages are the squares of the rows times the inverse of the Cholesky factor [width×width], lower.
+// leverages are the squares of the rows times the inverse of the Cholesky factor [width×stride], lower.
 func (f *ridgeFit) leverages(ctx context.Context, inverse []float64, h []float32) error {
 	d := f.width
 	sums, y := make([]float64, ridgeRows), make([]float32, ridgeRows*ridgeStrip)
@@ -263,7 +266,7 @@ func (f *ridgeFit) leverages(ctx context.Context, inverse []float64, h []float32
 			part := f.strip[:wide*deep]
 			clear(part)
 			for i := range wide {
-				for j, x := range inverse[(left+i)*d:][:left+i+1] {
+				for j, x := range inverse[(left+i)*f.stride():][:left+i+1] {
 					part[i*deep+j] = float32(x)
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
@@ -41,7 +42,9 @@ func examples(x []float32, class []int, classes int) Examples {
 // fitWithout is the fit to all rows but one, with the means and penalties of all.
 func fitWithout(t *testing.T, dense []float32, class []int, width, classes, without int) []float64 {
 	d := width
-	gram, sums, shares := make([]float64, d*d), make([]float64, classes*d), make([]float64, classes)
+	f := &ridgeFit{Examples: Examples{Width: d, Classes: classes}, width: d}
+	stride := f.stride()
+	gram, sums, shares := make([]float64, d*stride), make([]float64, classes*d), make([]float64, classes)
 	g, mean := make([]float64, d), 0.0
 	for r, y := range class {
 		shares[y] += 1 / float64(len(class))
@@ -51,7 +54,7 @@ func fitWithout(t *testing.T, dense []float32, class []int, width, classes, with
 		}
 	}
 	for j := range d {
-		gram[j*d+j] = ridgePenalty + ridgeCommon*g[j]/mean
+		gram[j*stride+j] = ridgePenalty + ridgeCommon*g[j]/mean
 	}
 	for r, y := range class {
 		if r == without {
@@ -60,24 +63,23 @@ func fitWithout(t *testing.T, dense []float32, class []int, width, classes, with
 		row := dense[r*d:][:d]
 		for i, x := range row {
 			for j, z := range row {
-				gram[i*d+j] += float64(x) * float64(z)
+				gram[i*stride+j] += float64(x) * float64(z)
 			}
 			for k := range classes {
 				target := -shares[k]
 				if k == y {
 					target++
 				}
-				sums[k*d+i] += float64(x) * target
+				sums[i*classes+k] += float64(x) * target
 			}
 		}
 	}
-	f := &ridgeFit{Examples: Examples{Width: d, Classes: classes}, width: d}
-	f.solve(gram, sums, 1)
+	must.Do(t, f.solve(gram, sums))
 	scores := make([]float64, classes)
 	for k := range classes {
 		scores[k] = shares[k]
 		for j, x := range dense[without*d:][:d] {
-			scores[k] += float64(x) * sums[k*d+j]
+			scores[k] += float64(x) * sums[j*classes+k]
 		}
 	}
 	return scores
@@ -106,10 +108,13 @@ func TestRidgeBits(t *testing.T) {
 	for _, width := range []int{5, 70, RidgeColumns + 100} {
 		const count, classes = 700, 4
 		dense, class := ridgeRowsOf(random, count, width, classes, 0.1)
+		before := runtime.GOMAXPROCS(1)
 		one := must.Get(FitRidge(t.Context(), examples(dense, class, classes), 1, nil))(t)
+		runtime.GOMAXPROCS(4)
 		three := must.Get(FitRidge(t.Context(), examples(dense, class, classes), 3, nil))(t)
+		runtime.GOMAXPROCS(before)
 		if !reflect.DeepEqual(one, three) {
-			t.Errorf("%d columns: another fit with three goroutines", width)
+			t.Errorf("%d columns: another fit with three goroutines, on four processors", width)
 		}
 		if one.Loss > math.Log(classes) {
 			t.Errorf("%d columns: loss %v, want less than %v", width, one.Loss, math.Log(classes))

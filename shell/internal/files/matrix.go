@@ -127,8 +127,9 @@ func (m *matrixFile) each(ctx context.Context, w *writing, fn func(v kv.NodeID, 
 		for _, column := range m.values {
 			text := row.Fields[column]
 			x, ok := parseNumber(text)
-			if nan, isWord := parseNonFinite(text); w.partial && (len(text) == 0 || isWord && math.IsNaN(nan)) {
-				x, ok = math.NaN(), true
+			if !ok && w.partial {
+				word, isWord := parseNonFinite(text)
+				x, ok = math.NaN(), len(text) == 0 || isWord && math.IsNaN(word)
 			}
 			if !ok || math.IsInf(float64(float32(x)), 0) {
 				want := "a finite number of 32 bits"

@@ -3,7 +3,6 @@ package labelnoise
 import (
 	"context"
 	"errors"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -264,19 +263,19 @@ func (r rootedLabels) Read(rows kv.Range, lo, hi int, dst []float32) error {
 const (
 	mostClusters = 10
 	leastCluster = 5 // nodes on average
-	clusterSteps = 10
 )
 
 // spoilByCluster is noise whose rate differs by region: reliability of annotators does, within a class, by cluster of
-// the features (Thapaliya and others, CANE, arXiv:2605.27913, who measure it of language models). The features of each
-// class, scaled to length 1, are parted by k-means into ten clusters, fewer of a small class, as if each were the work
-// of one annotator. Annotators drawn at random are careless, as many as the rate wants: (1+rate)/2 of their labels are
-// wrong, of the last one fewer. Each of them takes the class for one other, drawn with equal chance.
+// the features (Thapaliya and others, CANE, arXiv:2605.27913, who measure it of language models). Ten nodes of each
+// class are drawn, fewer of a small class. The nodes whose features have the largest cosine with one of them are its
+// cluster, as if each were the work of one annotator. Annotators drawn at random are careless, as many as the rate
+// wants: (1+rate)/2 of their labels are wrong, of the last one fewer. Each of them takes the class for one other, drawn
+// with equal chance.
 func spoilByCluster(ctx context.Context, s *spoiling) error {
 	if s.single() {
 		return s.unable(0)
 	}
-	if err := s.hold(2 * mostClusters * int64(s.Classes) * int64(s.Features.Width())); err != nil {
+	if err := s.hold(mostClusters * int64(s.Classes) * int64(s.Features.Width())); err != nil {
 		return err
 	}
 	s.shuffle()
@@ -329,56 +328,64 @@ func (s *spoiling) carelessness(clusters []uint8) [][mostClusters]careless {
 	return all
 }
 
-// cluster parts the nodes of each class by k-means: the cluster of every labelled node within its class [n]. The first
-// centroids are the first nodes of the class as they were drawn.
+// cluster parts the nodes of each class: the cluster of every labelled node within its class [n]. The nodes that make
+// clusters are the first of the class as they were drawn.
 func (s *spoiling) cluster(ctx context.Context) ([]uint8, error) {
-	c, err := s.firstCentroids(ctx)
-	if err != nil {
-		return nil, err
-	}
-	clusters, moved := make([]uint8, len(s.Labels)), true
-	for step := 0; step < clusterSteps && moved; step++ {
-		moved = step == 0
-		err := rowstore.EachRow(ctx, s.Features, len(s.Labels), 1, func(v kv.NodeID, row []float32) error {
-			if y := s.Labels[v]; y != kv.NoClass {
-				k := c.add(y, row)
-				moved = moved || clusters[v] != uint8(k)
-				clusters[v] = uint8(k)
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-		c.end()
-	}
-	return clusters, nil
-}
-
-// firstCentroids takes as many for each class as it has clusters.
-func (s *spoiling) firstCentroids(ctx context.Context) (*centroids, error) {
-	sizes := make([]int, s.Classes)
+	sizes, first := make([]int, s.Classes), make([][]kv.NodeID, s.Classes)
 	for _, v := range s.nodes {
 		sizes[s.Labels[v]]++
 	}
-	c := &centroids{width: s.Features.Width(), first: make([]int, s.Classes+1)}
-	for y, size := range sizes {
-		c.first[y+1] = c.first[y] + min(max(size/leastCluster, 1), mostClusters)
-	}
-	all := c.first[s.Classes]
-	c.means, c.sums = make([]float64, all*c.width), make([]float64, all*c.width)
-	c.squares, c.counts = make([]float64, all), make([]float64, all)
-	place, next := make(map[kv.NodeID]int, all), slices.Clone(c.first)
+	var drawn []kv.NodeID
 	for _, v := range s.nodes {
-		if y := s.Labels[v]; next[y] < c.first[y+1] {
-			place[v] = next[y]
-			next[y]++
+		y := s.Labels[v]
+		if len(first[y]) < min(max(sizes[y]/leastCluster, 1), mostClusters) {
+			first[y], drawn = append(first[y], v), append(drawn, v)
 		}
 	}
-	err := rowstore.EachOf(ctx, s.Features, slices.Sorted(maps.Keys(place)), func(v kv.NodeID, row []float32) error {
-		c.addTo(place[v], row)
+	slices.Sort(drawn)
+	centres := make(map[kv.NodeID][]float64, len(drawn)) // of length 1, or 0
+	err := rowstore.EachOf(ctx, s.Features, drawn, func(v kv.NodeID, row []float32) error {
+		centre := make([]float64, len(row))
+		if length := lengthOf(row); length > 0 {
+			for f, x := range row {
+				centre[f] = float64(x) / length
+			}
+		}
+		centres[v] = centre
 		return nil
 	})
-	c.end()
-	return c, err
+	if err != nil {
+		return nil, err
+	}
+	n, clusters := len(s.Labels), make([]uint8, len(s.Labels))
+	return clusters, rowstore.EachRow(ctx, s.Features, n, s.opt.Workers, func(v kv.NodeID, row []float32) error {
+		if y := s.Labels[v]; y != kv.NoClass {
+			most := math.Inf(-1)
+			for k, u := range first[y] {
+				if like := product(row, centres[u]); like > most {
+					most, clusters[v] = like, uint8(k)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// lengthOf is the Euclidean length of a row.
+func lengthOf(row []float32) float64 {
+	var square float64
+	for _, x := range row {
+		square += float64(float64(x) * float64(x))
+	}
+	return math.Sqrt(square)
+}
+
+// product is the inner product of a row and a vector.
+func product(row []float32, with []float64) (sum float64) {
+	for f, x := range row {
+		if x != 0 {
+			sum += float64(float64(x) * with[f])
+		}
+	}
+	return sum
 }

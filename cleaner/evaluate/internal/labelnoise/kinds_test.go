@@ -305,6 +305,26 @@ func TestDiffusionIsItsDefinition(t *testing.T) {
 	}
 }
 
+// TestClustersAreAlike has nodes whose features point into three directions, one of which no drawn node of class 1 has.
+func TestClustersAreAlike(t *testing.T) {
+	var features []float32
+	p := &Graph{Classes: 2, Order: identityOrder(30)}
+	for v := range 30 {
+		p.Labels = append(p.Labels, kv.Class(v%2))
+		length := float32(1 + v)
+		features = append(features, [][]float32{{length, 0}, {0, length}, {length, length / 2}}[v%3]...)
+	}
+	p.Features = ops.Dense(features, 2)
+	s := spoilingOf(t, p, "cluster", 1) // each class is parted in three
+	s.nodes = append([]kv.NodeID{4, 3, 2, 12, 1, 7}, s.nodes...)
+	clusters := must.Get(s.cluster(t.Context()))(t)
+	for v, got := range clusters {
+		if want := [2][3]uint8{{2, 0, 1}, {0, 1, 0}}[v%2][v%3]; got != want {
+			t.Errorf("node %d: got cluster %d, want %d", v, got, want)
+		}
+	}
+}
+
 // TestClusterNoiseIsLocal wants of every cluster a large share wrong or none, except for one.
 func TestClusterNoiseIsLocal(t *testing.T) {
 	for seed := range uint64(50) {

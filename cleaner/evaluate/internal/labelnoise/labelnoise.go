@@ -234,7 +234,7 @@ func (s *spoiling) relabelByShares(ctx context.Context, near nearness, draws []f
 		}
 		if sum == 0 { // all others have underflowed
 			for k := range shares {
-				if kv.Class(k) != s.Labels[v] {
+				if kv.Class(k) != s.Labels[v] && s.present[k] {
 					shares[k] = 1
 					sum++
 				}
