@@ -32,9 +32,6 @@ func (p *problem) trainAndPredict(
 	ctx context.Context, opt Options,
 ) (predictions *rowstore.Store, t *trainedBase, err error) {
 	began := time.Now()
-	if opt, err = opt.withDefaults(); err != nil {
-		return nil, nil, err
-	}
 	if t, err = p.train(ctx, opt); err != nil {
 		return nil, nil, err
 	}

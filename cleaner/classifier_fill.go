@@ -23,9 +23,8 @@ var errNoClassifier = errors.New("no classifier is kept that could predict them"
 type filler struct {
 	*kv.Matrix // P, of the predictions that scores are taken from
 	tx         *kv.Tx
-	by         *classifier              // its network is read by open
-	imported   ops.Source               // U, with the columns of P; nil: P is of the classifier alone
-	order      func(row, dst []float32) // puts the outputs of the network into the columns of P
+	by         *classifier // its network is read by open
+	imported   ops.Source  // U, with the columns of P; nil: P is of the classifier alone
 }
 
 // openFiller returns errNoClassifier if the store keeps no classifier, has no predictions, or has some from outside
@@ -51,9 +50,8 @@ func openFiller(tx *kv.Tx) (*filler, error) {
 		return nil, err
 	}
 	if isJoined {
-		f.imported = inOrderOf(stored, f.Columns())
+		f.imported = ofClasses(stored, f.Width())
 	}
-	f.order = inClasses(f.Columns(), f.by.Classes)
 	return f, nil
 }
 
@@ -64,7 +62,7 @@ func (f *filler) open() error { return f.by.readNetwork(f.tx) }
 // there is no imported row.
 func (f *filler) row(v kv.NodeID, predicted []float32) ([]float32, error) {
 	row := make([]float32, f.Width())
-	f.order(predicted, row)
+	copy(row, predicted) // a class that it has not learned comes after the others
 	if f.imported == nil {
 		return row, nil
 	}

@@ -1,7 +1,6 @@
 package cleaner
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,13 +63,6 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	plan, err := in.plan(ctx, opt)
-	if err == nil {
-		err = plan.checkRoom(s)
-	}
-	if err != nil {
-		return nil, err
-	}
 	work, err := in.begin(ctx, opt, nil)
 	if err != nil {
 		return nil, err
@@ -119,7 +111,7 @@ func prepare(ctx context.Context, s *kv.Store, opt Options) error {
 		if err != nil {
 			return err
 		}
-		return cmp.Or(plan.Refusal, plan.checkRoom(s))
+		return plan.Refusal
 	})
 	if err != nil {
 		return err

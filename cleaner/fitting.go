@@ -34,6 +34,15 @@ func (s *nodeSet) has(v kv.NodeID) (rank int, ok bool) {
 	return slices.BinarySearch(s.members, v)
 }
 
+// pick is the values of the members among those of all nodes, by rank.
+func (s *nodeSet) pick(labels []kv.Class) []kv.Class {
+	picked := make([]kv.Class, len(s.members))
+	for rank, v := range s.members {
+		picked[rank] = labels[v]
+	}
+	return picked
+}
+
 // each calls visit for the members of a range, ascending.
 func (s *nodeSet) each(r kv.Range, visit func(rank int, v kv.NodeID)) {
 	rank, _ := slices.BinarySearch(s.members, r.First)
@@ -107,29 +116,17 @@ func (p *problem) countFitting() {
 	}
 }
 
-// A sample is the fitting nodes that a method looks at, or the nodes that a label model is fitted on.
+// A sample is the nodes that a label model is fitted on.
 type sample struct {
 	nodes  *nodeSet
 	labels []kv.Class // by rank
-	order  []uint32   // ranks, in the order of the node file
 
-	// Of a label model: what people have said of the true class, by rank, NoClass if nobody has,
-	// labelmodel.AnotherClass where they know no more than that the label is wrong; labels has then the label that
-	// they looked at. added are nodes that were not drawn, and are there for what was said of them.
+	// What people have said of the true class, by rank, NoClass if nobody has, labelmodel.AnotherClass where they know
+	// no more than that the label is wrong; labels has then the label that they looked at. added are nodes that were
+	// not drawn, and are there for what was said of them.
 	truth []kv.Class
 	added []bool
 	share float64 // drawn nodes of all that can be
-}
-
-// drawSample draws fitting nodes uniformly, no more than most.
-func (p *problem) drawSample(most int, seed uint64) (*sample, error) {
-	nodes, order, err := drawNodes(p.order, len(p.labels), p.fitting, most, seed, p.isFitting)
-	if err != nil {
-		return nil, err
-	}
-	s := &sample{nodes: nodes, labels: make([]kv.Class, len(order)), order: order}
-	nodes.each(kv.Range{End: kv.NodeID(len(p.labels))}, func(rank int, v kv.NodeID) { s.labels[rank] = p.labels[v] })
-	return s, nil
 }
 
 // drawUnseen takes all of the nodes whose label was not seen, or as many of them, uniformly, as a label model is

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -47,10 +46,11 @@ func TestNodeSetAgainstAList(t *testing.T) {
 
 func TestSampleIsUniformAndOfItsSize(t *testing.T) {
 	const n = 1000
-	p := problem{labels: make([]kv.Class, n), splits: slices.Repeat([]Split{SplitValidation}, n), order: identityOrder(n),
-		fitting: n}
-	all := must.Get(p.drawSample(n, 1))(t)
-	for i, rank := range all.order {
+	nodes, order, err := drawNodes(identityOrder(n), n, n, n, 1, func(kv.NodeID) bool { return true })
+	if err != nil || len(nodes.members) != n {
+		t.Fatalf("got %d nodes, error %v, want all", len(nodes.members), err)
+	}
+	for i, rank := range order {
 		if int(rank) != i {
 			t.Fatalf("all nodes in file order: got rank %d at place %d", rank, i)
 		}

@@ -45,9 +45,6 @@ func readInputs(ctx context.Context, tx *kv.Tx, place *workplace.Place, opt Opti
 	if in.run, err = in.newRun(opt); err != nil {
 		return nil, err
 	}
-	if err := in.readPredictions(ctx, opt); err != nil {
-		return nil, err
-	}
 	if in.verdicts, err = decide.Verdicts(ctx, tx, in.labels); err != nil {
 		return nil, err
 	}
@@ -59,10 +56,8 @@ func readInputs(ctx context.Context, tx *kv.Tx, place *workplace.Place, opt Opti
 	if in.look != nil && opt.Expect > 0 {
 		opt.notice("the expected rate of %.4g%% is not used: the audit tells %.1f%%", 100*opt.Expect, 100*in.look.rate)
 	}
-	if in.source == SourceImported && opt.Imported == AsGiven {
-		if err := in.takeAsGiven(ctx, opt); err != nil {
-			return nil, err
-		}
+	if err := in.readPredictions(ctx, opt); err != nil {
+		return nil, err
 	}
 	if in.source == SourceImported {
 		if in.wrongOrder, err = in.tellOrder(ctx); err != nil {
@@ -82,52 +77,43 @@ func (in *inputs) Close() error { return errors.Join(in.mixture.Close(), in.free
 func (in *inputs) newRun(opt Options) (run *Run, err error) {
 	run = &Run{
 		Preset: opt.preset(), Hops: opt.Hops, Seed: opt.Seed, Classes: slices.Clone(in.names), PredictionSource: in.source,
-		Nodes: int64(in.tx.Shape().Present), Edges: in.tx.Shape().Edges,
-	}
-	if run.Commit, err = in.tx.LastCommit(); err != nil {
-		return nil, err
 	}
 	if run.PredictionWrites, err = predictionWrites(in.tx); err != nil {
 		return nil, err
 	}
-	run.Decisions, err = decide.Newest(in.tx)
-	run.Seen = run.Decisions
+	err = run.takeSnapshot(in.tx)
+	run.Decisions = run.Seen
 	return run, err
 }
 
-// readPredictions finds the predictions. Every node must have one, unless clean predicts or skips the others.
-func (in *inputs) readPredictions(ctx context.Context, opt Options) (err error) {
-	isPartial := in.source == SourceImported && (opt.joinsImported() || opt.Imported == AsGiven)
-	if in.source != SourceImported && opt.Imported != "" {
-		opt.warn(fmt.Sprintf("no predictions were imported: it does not matter that they are %s", opt.Imported))
-	}
+// asGivenUse is Run.PredictionUse of predictions that are taken as they are, where the user asked for that.
+const asGivenUse = "they are taken as they are, as was asked for"
+
+// readPredictions finds the predictions. Nodes without are left out of what is tested and fitted, if those of the others
+// are taken as they are. Else every node must have some, unless join predicts the others.
+func (in *inputs) readPredictions(ctx context.Context, opt Options) error {
 	matrix, err := in.tx.Matrix(PredictionsMatrix)
-	if err == nil && !isPartial {
-		err = checkRows(ctx, in.tx, matrix)
-	}
 	if err != nil {
 		return err
 	}
 	if in.predictions = inClassOrder(in.tx, matrix); !in.crossFitted {
 		in.tellDrawn(opt)
 	}
-	return err
-}
-
-// asGivenUse is Run.PredictionUse of predictions that are taken as they are, where the user asked for that.
-const asGivenUse = "they are taken as they are, as was asked for"
-
-// takeAsGiven leaves the nodes without predictions out of what is tested and fitted, and says what is done with the
-// others.
-func (in *inputs) takeAsGiven(ctx context.Context, opt Options) error {
-	in.run.PredictionUse = asGivenUse
-	matrix, err := in.tx.Matrix(PredictionsMatrix)
-	if err != nil {
-		return err
+	isImported := in.source == SourceImported
+	switch {
+	case isImported && opt.Imported == AsGiven:
+		in.run.PredictionUse = asGivenUse
+	case isImported && opt.joinsImported():
+		return nil
+	case !isImported && opt.Imported != "":
+		opt.warn(fmt.Sprintf("no predictions were imported: it does not matter that they are %s", opt.Imported))
 	}
 	unpredicted, err := nodesWithoutRow(ctx, in.tx, matrix)
 	if err != nil || unpredicted.Len() == 0 {
 		return err
+	}
+	if in.run.PredictionUse == "" {
+		return missingRows(in.tx, unpredicted.Has)
 	}
 	in.leaveOut(unpredicted)
 	without := tellUnpredicted(int64(unpredicted.Len()))

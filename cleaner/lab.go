@@ -21,11 +21,12 @@ type Lab struct {
 	Classes int
 	Scratch *scratch.Dir // where long arrays are that are gone with the process
 
+	Features ops.Source // [n×d] that the built-in classifier learns from; nil: there are none
+
 	tx        *kv.Tx
 	opt       Options
 	clock     *clock
 	base      problem // of these labels, without splits
-	hasRead   bool    // the features of base
 	diagonals *workplace.Diagonals
 }
 
@@ -56,10 +57,17 @@ func NewLab(ctx context.Context, tx *kv.Tx, opt Options) (l *Lab, err error) {
 	if err != nil {
 		return nil, err
 	}
+	var notice string
+	if p.features, notice, err = baseFeatures(ctx, tx); err != nil {
+		return nil, err
+	}
+	if notice != "" {
+		opt.notice("%s", notice)
+	}
 	p.place = workplace.Temporary(tx.Store().Scratch())
 	l = &Lab{
 		tx: tx, opt: opt, base: p, Labels: p.labels, Order: p.order, Graph: p.graph, Classes: p.classes,
-		Scratch: p.place.Scratch(),
+		Features: p.features, Scratch: p.place.Scratch(),
 	}
 	held := trialBytes * int64(len(l.Labels))
 	if err := requireBudget("eval", opt.MemoryBudget, held+1); err != nil {
@@ -80,20 +88,6 @@ func (l *Lab) Stage(name string) { l.clock.end(ops.Stage{Name: name}) }
 // Operators are the options of the operators.
 func (l *Lab) Operators() ops.Options { return l.opt.ops(0) }
 
-// Features returns the features that the built-in classifier learns from [n×d]; nil if there are none.
-func (l *Lab) Features(ctx context.Context) (ops.Source, error) {
-	if !l.hasRead {
-		features, notice, err := baseFeatures(ctx, l.tx)
-		if err != nil {
-			return nil, err
-		}
-		if l.base.features, l.hasRead = features, true; notice != "" {
-			l.opt.notice("%s", notice)
-		}
-	}
-	return l.base.features, nil
-}
-
 // Splits are those of the store; nil if it has none.
 func (l *Lab) Splits() ([]Split, error) {
 	splits, drawn, err := Splits(l.tx, l.Labels, 0)
@@ -111,22 +105,16 @@ func (l *Lab) DrawSplits(shares [3]float64, seed uint64) ([]Split, error) {
 	return drawSplits(l.Order, l.Labels, shares, seed)
 }
 
-// problem is that of a trial, with its options; with the features of the built-in classifier if that is trained.
-func (l *Lab) problem(ctx context.Context, t Trial, trains bool) (_ problem, _ Options, err error) {
-	if trains {
-		_, err = l.Features(ctx) // into base
-	}
+// problem is that of a trial, with its options.
+func (l *Lab) problem(t Trial) (problem, Options) {
 	p, opt := l.base, l.opt
 	p.labels, p.splits, opt.Seed = t.Labels, t.Splits, t.Seed
-	return p, opt, err
+	return p, opt
 }
 
 // Train trains the built-in classifier, and returns its predictions. The caller closes them.
 func (l *Lab) Train(ctx context.Context, t Trial) (*rowstore.Store, error) {
-	p, opt, err := l.problem(ctx, t, true)
-	if err != nil {
-		return nil, err
-	}
+	p, opt := l.problem(t)
 	predictions, _, err := p.trainAndPredict(ctx, opt)
 	return predictions, err
 }
@@ -145,10 +133,7 @@ type Scored struct {
 
 // Score scores a trial by a method, nil for the label model.
 func (l *Lab) Score(ctx context.Context, t Trial, by method.Method) (scored Scored, err error) {
-	p, opt, err := l.problem(ctx, t, by == nil && t.Foreign)
-	if err != nil {
-		return scored, err
-	}
+	p, opt := l.problem(t)
 	opt.Method = by
 	if l.diagonals == nil {
 		held := (labelBytes + problemBytes) * int64(len(t.Labels))
@@ -185,10 +170,7 @@ const MostLessons = baseTraining
 // are of features, or of the structure. Of several inputs, they are the last that the classifier would try. The caller
 // closes their inputs.
 func (l *Lab) Lessons(ctx context.Context, t Trial, classes int) (_ *Lessons, ofFeatures bool, err error) {
-	p, opt, err := l.problem(ctx, t, true)
-	if err != nil {
-		return nil, false, err
-	}
+	p, opt := l.problem(t)
 	p.classes = classes
 	candidates, err := p.candidates(ctx, opt)
 	if err != nil {
@@ -219,11 +201,7 @@ func (p *problem) lessons(inputs *rowstore.Store, seed uint64) (*Lessons, error)
 	if err != nil {
 		return nil, err
 	}
-	l := &Lessons{Inputs: inputs, Order: order, nodes: nodes}
-	for _, v := range nodes.members {
-		l.Right = append(l.Right, p.labels[v])
-	}
-	return l, nil
+	return &Lessons{Inputs: inputs, Right: nodes.pick(p.labels), Order: order, nodes: nodes}, nil
 }
 
 // Read sets x [(end−first)×width] to the inputs of rows first ≤ r < end.

@@ -459,7 +459,7 @@ func TestCensusDraws(t *testing.T) {
 			p := must.Get(readProblem(tx, opt))(t)
 			p.verdicts = must.Get(decide.Verdicts(t.Context(), tx, p.labels))(t)
 			in := &inputs{problem: p, tx: tx, run: new(Run)}
-			must.Do(t, in.takeAsGiven(t.Context(), opt))
+			must.Do(t, in.readPredictions(t.Context(), opt))
 			want := must.Get(in.drawUnseen(opt.Seed))(t)
 			of, nodes := byPosition(t, tx, opt.Seed, 1)
 			census, splits, members, err := TakeCensus(of.census)

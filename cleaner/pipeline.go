@@ -166,10 +166,7 @@ func (p *problem) begin(ctx context.Context, opt Options, by *labelmodel.Model) 
 	if p.few != nil {
 		return nil, p.few
 	}
-	if err := p.measure(ctx, opt.ops(0)); err != nil {
-		return nil, err
-	}
-	if err := requireBudget("clean", opt.MemoryBudget, p.leastForScore(opt)); err != nil {
+	if err := p.requireForCleaning(ctx, opt); err != nil {
 		return nil, err
 	}
 	opt.stage("count")
@@ -217,21 +214,22 @@ func (s *stages) findDiagonals(ctx context.Context) (*workplace.Diagonals, error
 
 // byMethod is the pipeline of opt.Method.
 func (s *stages) byMethod(ctx context.Context, result *scoring) (err error) {
-	var sample *sample
+	var sample *nodeSet
 	var z []*agreement
 	defer func() { err = errors.Join(err, closeAll(z)) }()
 	c := method.Case{
 		Labels: s.underTest(), Classes: s.classes, Predictions: s.predictions, Hops: s.opt.Hops,
 		IsFitting: s.isFitting, IsUntaught: s.isUntaught, Seed: s.opt.Seed, Workers: s.opt.Workers, Stage: s.opt.stage,
 		Sample: func() (labels []kv.Class, order []uint32, err error) {
-			sample, err = s.drawSample(s.method.SampleSize(s.fitting), s.opt.Seed)
+			most := s.method.SampleSize(s.fitting)
+			sample, order, err = drawNodes(s.order, len(s.labels), s.fitting, most, s.opt.Seed, s.isFitting)
 			if err != nil {
 				return nil, nil, err
 			}
-			return sample.labels, sample.order, nil
+			return sample.pick(s.labels), order, nil
 		},
 		Features: func(ctx context.Context, sampled []kv.Class) (tested ops.Source, rows []float32, err error) {
-			z, err = s.agreement(ctx, []labelling{{labels: s.underTest()}, {nodes: sample.nodes, labels: sampled}})
+			z, err = s.agreement(ctx, []labelling{{labels: s.underTest()}, {nodes: sample, labels: sampled}})
 			if err != nil {
 				return nil, nil, err
 			}

@@ -3,9 +3,7 @@ package cleaner
 import (
 	"cmp"
 	"context"
-	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/internal/machine"
@@ -18,76 +16,39 @@ import (
 type Plan struct {
 	Nodes, Classes int
 	Edges          int64
-	Propagation    ops.PropagatePlan
 
 	// Steps is the price of the diagonals, Refusal the error with which Clean refuses to begin, or nil.
 	Steps   float64
 	Refusal error
 
 	LeastBytes     int64 // the least Options.MemoryBudget
-	StoreBytes     int64 // written to the store
-	TemporaryBytes int64 // the most at once in temporary files
-	RoomBytes      int64 // about the most at once on the disk of the store: temporary files, and copies of what is written
+	StoreBytes     int64 // about as much is written to the store
+	TemporaryBytes int64 // about the most at once in temporary files
 }
 
-// PlanClean plans a cleaning of a store, as Clean does before it begins. It reads labels and splits, and walks the
-// adjacency for its sizes, for the price of the diagonals and, if a classifier learns from features, for how far
-// neighbours agree. If the budget is too small, it returns an *ops.BudgetError.
+// PlanClean plans a cleaning of a store. It reads labels and splits, and walks the adjacency for its sizes and for the
+// price of the diagonals. If the budget is too small, it returns an *ops.BudgetError.
 func PlanClean(ctx context.Context, tx *kv.Tx, opt Options) (*Plan, error) {
 	opt.Notice, opt.Warn = nil, nil
+	opt, err := opt.withDefaults()
+	if err != nil {
+		return nil, err
+	}
 	p, err := readProblem(tx, opt)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := p.plan(ctx, opt)
-	if err != nil {
+	if err := p.requireForCleaning(ctx, opt); err != nil {
 		return nil, err
 	}
-	hops := cmp.Or(opt.Hops, defaultHops)
-	if plan.Steps, err = ops.DiagonalSteps(ctx, p.graph, hops, ops.Options{Workers: opt.Workers}); err != nil {
+	plan := &Plan{Nodes: len(p.labels), Classes: p.classes, Edges: p.sizes.Edges(), LeastBytes: p.leastForCleaning(opt)}
+	if plan.Steps, err = ops.DiagonalSteps(ctx, p.graph, opt.Hops, ops.Options{Workers: opt.Workers}); err != nil {
 		return nil, err
 	}
-	plan.Refusal = cmp.Or(p.few, ops.CheckSteps(hops, plan.Steps))
-	return plan, nil
+	plan.Refusal = cmp.Or(p.few, ops.CheckSteps(opt.Hops, plan.Steps))
+	plan.StoreBytes, plan.TemporaryBytes, err = p.diskBytes(opt)
+	return plan, err
 }
-
-// checkRoom returns kv.ErrNoSpace if the disk of the store has too little room for the cleaning. What an interrupted
-// run has kept is there already.
-func (p *Plan) checkRoom(s *kv.Store) error {
-	done, err := s.Finished()
-	if err != nil {
-		return err
-	}
-	var kept int64
-	if done != nil {
-		if kept, err = bytesBelow(done.Path()); err != nil {
-			return err
-		}
-	}
-	return s.CheckRoom(p.RoomBytes - kept)
-}
-
-// bytesBelow is the size of the files in a directory.
-func bytesBelow(dir string) (size int64, err error) {
-	err = filepath.WalkDir(dir, func(_ string, file fs.DirEntry, err error) error {
-		if err != nil || file.IsDir() {
-			return err
-		}
-		info, err := file.Info()
-		if err == nil {
-			size += info.Size()
-		}
-		return err
-	})
-	return size, err
-}
-
-// Bytes that are written to the store lie in a log, in a table and in a merged table for a while, and it begins to
-// write only where it finds room to spare.
-const (
-	copies    = 3
-	leastRoom = 16 << 20
-)
 
 // resultBytes bounds the stored bytes of a node: columns of the scores, and the index on them. 20 to 23 bytes were
 // measured.
@@ -95,112 +56,33 @@ const resultBytes = 45
 
 // trains says whether the built-in classifier is trained: there are no predictions, or they are joined with its own.
 func (p *problem) trains(opt Options) bool {
-	return p.source == "" || p.source == SourceImported && opt.joinsImported() && p.lacksToJoin() == ""
+	if p.source == SourceImported {
+		return opt.joinsImported() && p.lacksToJoin() == ""
+	}
+	return p.source == "" && p.predictions == nil
 }
 
-// plan plans the cleaning of the problem, whose graph it measures.
-func (p *problem) plan(ctx context.Context, opt Options) (*Plan, error) {
-	opt, err := opt.withDefaults()
-	if err != nil {
-		return nil, err
+// diskBytes are about the bytes that a cleaning writes to the store, and those of its temporary files: diagonals,
+// features, labels under test and scores, and the columns that are propagated; where a classifier is trained, its
+// inputs, and its predictions and the joined ones. The graph is measured.
+func (p *problem) diskBytes(opt Options) (stored, temporary int64, err error) {
+	n, predictions, columns := int64(len(p.labels)), 4*int64(p.classes), p.classes // bytes of a node
+	cells, labels := 4*int64(width(opt.Method, opt.Hops)), int64(1+labelmodel.CountRivals(p.classes))
+	if opt.Method != nil {
+		columns, labels = 2*columns, 2
 	}
-	if err := p.measure(ctx, opt.ops(0)); err != nil {
-		return nil, err
-	}
-	p.method = opt.Method
-	p.countFitting()
-	n, trains := int64(len(p.labels)), p.trains(opt)
-	predictions := 4 * n * int64(p.classes) // bytes
-	plan := &Plan{Nodes: len(p.labels), Classes: p.classes, Edges: p.sizes.Edges(), LeastBytes: p.leastForScore(opt)}
-	if trains && p.hasFeatures() {
-		if err := p.countNeighbors(ctx, opt.Workers); err != nil {
-			return nil, err
+	stored, temporary = resultBytes, (cells+4)*labels+12+8*int64(opt.Hops)
+	if p.trains(opt) {
+		input := InputStructure
+		if p.hasFeatures() {
+			input = InputFeatures
 		}
-	}
-	if trains {
-		plan.LeastBytes = max(plan.LeastBytes, p.leastForTraining())
-	}
-	if err := requireBudget("clean", opt.MemoryBudget, plan.LeastBytes); err != nil {
-		return nil, err
+		stored, temporary = stored+predictions, temporary+4*int64(p.inputWidth(input))+2*predictions
 	}
 	operators := opt.ops(p.heldInScoring())
 	operators.Scratch = scratch.Temporary(os.TempDir())
-	diagonals, err := ops.PlanDiagonals(p.sizes, opt.Hops, operators)
-	if err != nil {
-		return nil, err
-	}
-	columns, lasting := p.featureFiles(opt) // and what lies beside them
-	if plan.Propagation, err = ops.Plan(p.sizes, columns, opt.Hops, operators); err != nil {
-		return nil, err
-	}
-	if opt.Hops > 1 {
-		plan.Propagation.KeepInputs(operators)
-	}
-	var before int64 // written to the store before nodes are scored
-	if trains {
-		var training int64
-		if training, before, err = p.trainingFiles(opt); err != nil {
-			return nil, err
-		}
-		plan.TemporaryBytes = diagonals.ScratchBytes + training
-	}
-	plan.StoreBytes = before + resultBytes*n
-	if trains && p.source != "" {
-		// The predictions of the classifier, the joined ones, and two copies of both of the sample that they are
-		// weighed on. The joined ones lie there to the end, and are stored.
-		plan.TemporaryBytes = max(plan.TemporaryBytes, diagonals.ScratchBytes+2*predictions+16*p.sampleCells())
-		lasting += predictions
-		plan.StoreBytes += predictions
-	}
-	lasting += diagonals.ScratchBytes
-	plan.TemporaryBytes = max(plan.TemporaryBytes, lasting+plan.Propagation.ScratchBytes)
-	plan.RoomBytes = leastRoom + max(
-		plan.TemporaryBytes, lasting+plan.Propagation.ScratchBytes+copies*before, lasting+copies*plan.StoreBytes)
-	return plan, nil
-}
-
-// featureFiles are the bytes of the files that hold features, labels under test, rivals and scores, and the columns
-// that are propagated.
-func (p *problem) featureFiles(opt Options) (columns int, bytes int64) {
-	n, cells := int64(len(p.labels)), 4*int64(width(opt.Method, opt.Hops)) // bytes of the features of a label
-	if opt.Method != nil {
-		return 2 * p.classes, cells*(n+int64(opt.Method.SampleSize(p.fitting))) + 12*n
-	}
-	most, labellings := p.sampleCells(), int64(1+labelmodel.CountRivals(p.classes))
-	return p.classes, cells*(labellings*n+most) + (cells+8)*most + 4*labellings*n // logarithms, labels and votes
-}
-
-// sampleCells is the rows of the sample that a label model is fitted to, times the classes.
-func (p *problem) sampleCells() int64 {
-	return int64(min(countLabelled(p.labels), mostModelNodes(p.classes))) * int64(p.classes)
-}
-
-// trainingFiles are the bytes of the temporary files of the base classifier, and what it writes to the store: itself,
-// for nodes that arrive later, and the predictions unless others are there.
-func (p *problem) trainingFiles(opt Options) (temporary, stored int64, err error) {
-	n, c := int64(len(p.labels)), int64(p.classes)
-	operators := opt.ops(p.heldInTraining())
-	operators.Scratch = scratch.Temporary(os.TempDir())
-	hops, columns, sizes := p.labelHops(), p.classes, p.sizes
-	width := p.inputWidth(InputStructure)
-	inputs := width
-	if p.hasFeatures() {
-		hops, columns, sizes = baseHops, p.features.Width(), sizes.WithSelfLoops()
-		width = p.inputWidth(InputFeatures)
-		if inputs = width; p.neighbors.disagree() { // both inputs are tried
-			width = p.inputWidth(InputMixed)
-			inputs += width
-		}
-	}
-	smooth, err := ops.Plan(sizes, columns, hops, operators)
-	if err != nil {
-		return 0, 0, err
-	}
-	stored = 4 * int64(width) * c
-	if p.source == "" {
-		stored += 4 * n * c
-	}
-	return 4*int64(inputs)*n + max(smooth.ScratchBytes, 4*n*c), stored, nil
+	propagation, err := ops.Plan(p.sizes, columns, opt.Hops, operators)
+	return stored * n, temporary*n + propagation.ScratchBytes, err
 }
 
 // MemoryBudget bounds the memory that is reached at random: a few numbers for every node, and the data that operators
@@ -235,6 +117,23 @@ func (p *problem) heldInScoring() int64 {
 // leastForScore is the least memory of score. The graph is measured.
 func (p *problem) leastForScore(opt Options) int64 {
 	return p.heldInScoring() + leastForFeatures(p.sizes, opt.Hops)
+}
+
+// leastForCleaning is the least memory of score, and of training the built-in classifier where that is done. The graph
+// is measured.
+func (p *problem) leastForCleaning(opt Options) int64 {
+	if p.trains(opt) {
+		return max(p.leastForScore(opt), p.leastForTraining())
+	}
+	return p.leastForScore(opt)
+}
+
+// requireForCleaning measures the graph, and says that a budget is less than a cleaning needs.
+func (p *problem) requireForCleaning(ctx context.Context, opt Options) error {
+	if err := p.measure(ctx, opt.ops(0)); err != nil {
+		return err
+	}
+	return requireBudget("clean", opt.MemoryBudget, p.leastForCleaning(opt))
 }
 
 // leastForFeatures is the least memory for agreement features: diagonals first, then the tiles.

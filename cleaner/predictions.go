@@ -19,7 +19,7 @@ import (
 
 // Names of stored matrices, [n×c] and [n×d] float32.
 const (
-	PredictionsMatrix = "predictions" // a column a class, named by it
+	PredictionsMatrix = "predictions" // a column a class, in the order of kv.Tx.Classes; classes used later have none
 	FeaturesMatrix    = "features"    // node features, input of the built-in base classifier
 )
 
@@ -54,10 +54,11 @@ type PredictionWriter struct {
 	mark    func(tx *kv.Tx) error                  // see Mark
 	opt     PredictionOptions
 	classes []string
+	places  []int // of the classes among the columns that are written
 	nodes   kv.NodeSet
 	rows    int
 	row     []float64
-	narrow  []float32 // row as it is stored
+	stored  []float32 // row as it is stored [columns]; a column of none of the classes is 0
 
 	distributions int // rows that add up to 1 or to 100, though they are to be logits
 }
@@ -74,14 +75,14 @@ func replacePredictions(b *kv.Bulk, classes []string, opt PredictionOptions, sou
 	if err := checkClasses(tx, classes); err != nil {
 		return nil, err
 	}
-	matrix, err := b.Matrix(PredictionsMatrix, classes)
+	matrix, err := b.Matrix(PredictionsMatrix, tx.Classes())
 	if err != nil {
 		return nil, err
 	}
 	if source != SourceBuiltIn { // the rows of the built-in classifier ascend, those of a file come in its order
 		matrix.Sort()
 	}
-	w := newPredictionWriter(tx, classes, opt, matrix.Put)
+	w := newPredictionWriter(tx, classes, tx.Classes(), opt, matrix.Put)
 	w.mark = func(tx *kv.Tx) error {
 		return errors.Join(tx.Documents(predictionsSpace).Put(sourceKey, source), countPredictionWrite(tx))
 	}
@@ -111,9 +112,7 @@ func AppendPredictions(
 	}
 	counts := joined == nil || joined.imported == nil
 	opt.Partial = true
-	order, whole := inClasses(matrix.Columns(), classes), make([]float32, matrix.Width())
-	w := newPredictionWriter(tx, classes, opt, func(v kv.NodeID, row []float32) error {
-		order(row, whole)
+	w := newPredictionWriter(tx, classes, matrix.Columns(), opt, func(v kv.NodeID, row []float32) error {
 		if !counts && int(v) >= joined.by.Nodes { // Rescore joins it anew
 			if err := write(CombinedMatrix, v, slices.Repeat([]float32{float32(math.NaN())}, joined.Width())); err != nil {
 				return fmt.Errorf("joined predictions: %w", err)
@@ -121,7 +120,7 @@ func AppendPredictions(
 		} else {
 			counts = true
 		}
-		return write(PredictionsMatrix, v, whole)
+		return write(PredictionsMatrix, v, row)
 	})
 	w.mark = func(tx *kv.Tx) error {
 		if !counts {
@@ -132,19 +131,24 @@ func AppendPredictions(
 	return w, nil
 }
 
-// newPredictionWriter begins predictions of classes that fit the store.
+// newPredictionWriter begins predictions of classes, each of which is among the columns that are written.
 func newPredictionWriter(
-	tx *kv.Tx, classes []string, opt PredictionOptions, write func(kv.NodeID, []float32) error,
+	tx *kv.Tx, classes, columns []string, opt PredictionOptions, write func(kv.NodeID, []float32) error,
 ) *PredictionWriter {
-	return &PredictionWriter{
+	w := &PredictionWriter{
 		tx:      tx,
 		write:   write,
 		opt:     opt,
 		classes: slices.Clone(classes),
 		nodes:   bitset.New[kv.NodeID](tx.NumNodes()),
 		row:     make([]float64, len(classes)),
-		narrow:  make([]float32, len(classes)),
+		stored:  make([]float32, len(columns)),
 	}
+	places := columnPlaces(columns)
+	for _, name := range classes {
+		w.places = append(w.places, places[name])
+	}
+	return w
 }
 
 // A PredictionSet reads the predictions of one model from outside. It begins a writer for the classes that it has, and
@@ -162,12 +166,10 @@ func readPredictions(
 	if matrix, err = rowstore.New(dir, tx.NumNodes(), len(names)); err != nil {
 		return nil, err
 	}
-	writer := newPredictionWriter(tx, nil, PredictionOptions{}, nil)
+	writer := newPredictionWriter(tx, nil, nil, PredictionOptions{}, nil)
 	err = set(ctx, tx, func(classes []string, opt PredictionOptions) (*PredictionWriter, error) {
-		order, target := inClasses(names, classes), make([]float32, len(names))
-		writer = newPredictionWriter(tx, classes, opt, func(v kv.NodeID, row []float32) error {
-			order(row, target)
-			return matrix.Write(kv.Range{First: v, End: v + 1}, 0, len(target), target)
+		writer = newPredictionWriter(tx, classes, names, opt, func(v kv.NodeID, row []float32) error {
+			return matrix.Write(kv.Range{First: v, End: v + 1}, 0, len(row), row)
 		})
 		return writer, checkClasses(tx, classes)
 	})
@@ -190,6 +192,15 @@ func checkColumns(classes, known []string, unknown func(name string) string) err
 		seen[name] = -1
 	}
 	return nil
+}
+
+// columnPlaces are the places of columns by name.
+func columnPlaces(columns []string) map[string]int {
+	places := make(map[string]int, len(columns))
+	for j, name := range columns {
+		places[name] = j
+	}
+	return places
 }
 
 // checkClasses compares the classes of predictions with those of the store.
@@ -247,9 +258,9 @@ func (w *PredictionWriter) Put(v kv.NodeID, row []float64) error {
 	w.nodes.Add(v)
 	w.rows++
 	for j, p := range w.row {
-		w.narrow[j] = float32(p)
+		w.stored[w.places[j]] = float32(p)
 	}
-	return w.write(v, w.narrow)
+	return w.write(v, w.stored)
 }
 
 // Finish ends the rows. If nodes have no row, and they may not be without, it returns ErrMissingRows with their number

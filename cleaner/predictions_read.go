@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/internal/bitset"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -51,49 +50,17 @@ func Predicted(tx *kv.Tx) (at func(v kv.NodeID) (class kv.Class, chance float64,
 	}, nil
 }
 
-// inClassOrder is a matrix of predictions with its columns in the order of tx.Classes.
-func inClassOrder(tx *kv.Tx, matrix *kv.Matrix) ops.Source { return inOrderOf(matrix, tx.Classes()) }
+// inClassOrder is a matrix of predictions with a column for each class of the store.
+func inClassOrder(tx *kv.Tx, matrix *kv.Matrix) ops.Source {
+	return ofClasses(matrix, len(tx.Classes()))
+}
 
-// inOrderOf is a matrix of predictions with a column for each of some classes, in their order.
-func inOrderOf(matrix *kv.Matrix, classes []string) ops.Source {
-	if slices.Equal(matrix.Columns(), classes) {
+// ofClasses is a matrix of predictions with columns for so many classes, the first of the store.
+func ofClasses(matrix *kv.Matrix, classes int) ops.Source {
+	if matrix.Width() == classes {
 		return matrix
 	}
-	return &reorderedMatrix{matrix: matrix, place: placesOf(classes, matrix.Columns())}
-}
-
-// placesOf are the columns that some classes have, -1 where a class has none.
-func placesOf(classes, columns []string) []int {
-	by, places := columnPlaces(columns), make([]int, len(classes))
-	for i, name := range classes {
-		if j, ok := by[name]; ok {
-			places[i] = j
-		} else {
-			places[i] = -1
-		}
-	}
-	return places
-}
-
-// inClasses returns what puts rows of some columns into the order of classes; a class without a column gets zero.
-func inClasses(classes, columns []string) func(row, dst []float32) {
-	places := placesOf(classes, columns)
-	return func(row, dst []float32) {
-		for i, j := range places {
-			if dst[i] = 0; j >= 0 {
-				dst[i] = row[j]
-			}
-		}
-	}
-}
-
-// columnPlaces are the places of columns by name.
-func columnPlaces(columns []string) map[string]int {
-	places := make(map[string]int, len(columns))
-	for j, name := range columns {
-		places[name] = j
-	}
-	return places
+	return fittedMatrix{matrix, classes}
 }
 
 // checkRows returns ErrMissingRows if some node has no row.
@@ -159,44 +126,29 @@ func predictionSource(tx *kv.Tx) (string, error) {
 	return source, nil
 }
 
-// reorderedMatrix is a matrix with its columns put in another order; a place of -1 is a column of zeros.
-type reorderedMatrix struct {
+// A fittedMatrix has the first columns of a matrix, and columns of zeros after the last of it.
+type fittedMatrix struct {
 	matrix *kv.Matrix
-	place  []int
+	width  int
 }
 
-func (s *reorderedMatrix) Width() int { return len(s.place) }
+func (s fittedMatrix) Width() int { return s.width }
 
-// Read reads all columns of the matrix between the least and the greatest that are asked for, some rows at a time.
-func (s *reorderedMatrix) Read(rows kv.Range, lo, hi int, dst []float32) error {
-	least, end := s.matrix.Width(), 0
-	for _, j := range s.place[lo:hi] {
-		if j >= 0 {
-			least, end = min(least, j), max(end, j+1)
-		}
+func (s fittedMatrix) Read(rows kv.Range, lo, hi int, dst []float32) error {
+	end := min(hi, s.matrix.Width())
+	if end == hi {
+		return s.matrix.Read(rows, lo, hi, dst)
 	}
-	if least >= end {
-		clear(dst)
+	clear(dst[:rows.Len()*(hi-lo)])
+	if lo >= end {
 		return nil
 	}
-	width, columns := end-least, hi-lo
-	step := kv.NodeID(max(rowstore.BlockValues/width, 1))
-	values := make([]float32, min(rows.Len(), int(step))*width)
-	for first := rows.First; first < rows.End; first += step {
-		part := kv.Range{First: first, End: min(first+step, rows.End)}
-		if err := s.matrix.Read(part, least, end, values[:part.Len()*width]); err != nil {
-			return err
-		}
-		for r := range part.Len() {
-			to := dst[(int(first-rows.First)+r)*columns:][:columns]
-			for i, j := range s.place[lo:hi] {
-				if j < 0 {
-					to[i] = 0
-				} else {
-					to[i] = values[r*width+j-least]
-				}
-			}
-		}
+	values := make([]float32, rows.Len()*(end-lo))
+	if err := s.matrix.Read(rows, lo, end, values); err != nil {
+		return err
+	}
+	for r := range rows.Len() {
+		copy(dst[r*(hi-lo):], values[r*(end-lo):][:end-lo])
 	}
 	return nil
 }

@@ -181,7 +181,7 @@ func (r *Run) rescoreAround(
 	work.shared.Store(steps)
 	scores, err := work.each(ctx, nodes)
 	if err == nil {
-		err = r.upToDate(tx)
+		err = r.bringUpTo(tx)
 	}
 	if err != nil {
 		return 0, err

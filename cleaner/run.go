@@ -17,7 +17,7 @@ import (
 // columns it wrote it describes the store as it was when the cleaning began.
 type Run struct {
 	ID      int64     // 1, 2, … in the store; the value of column "run"
-	Started time.Time `msgpack:"-"` // to the second, UTC
+	Started time.Time // to the second, UTC
 	Seconds float64   // from beginning to end, base classifier included
 
 	Preset    string // PresetDefault, or the name of Options.Method
@@ -64,12 +64,12 @@ type Run struct {
 	Seen       int64
 	Rescorings int64
 
-	// Model is kept of the last run only. nil: the run had another way to score.
+	// Model, and what follows it, are kept of the last run only. nil: the run had another way to score.
 	Model *labelmodel.Model `msgpack:"-"`
 
 	joint                   *classmatrix.Matrix // of a run without Model; see Joint
-	kept                    keptFit             // of the last run only
-	meanScores, labelCounts []float64           // by given label [c]; see ClassMislabelRates
+	kept                    keptFit
+	meanScores, labelCounts []float64 // by given label [c]; see ClassMislabelRates
 }
 
 // Joint is P(ỹ = i, y* = j) [c×c], row i the given label, column j the true class, in the order of Classes; it sums to
@@ -107,12 +107,7 @@ type fitRecord struct {
 	Model *labelmodel.Model
 	Joint *classmatrix.Matrix
 	Kept  keptFit
-}
 
-// A runRecord is a Run on disk, without the fitted model.
-type runRecord struct {
-	Run                     `msgpack:",inline"`
-	Started                 int64 // Unix seconds
 	MeanScores, LabelCounts []float64
 }
 
@@ -132,27 +127,18 @@ func (r *Run) reach() int {
 
 // put writes the run, in an update.
 func (r *Run) put(tx *kv.Tx) error {
-	record := runRecord{
-		Run: *r, Started: r.Started.Unix(), MeanScores: r.meanScores, LabelCounts: r.labelCounts,
-	}
-	err := tx.Documents(runsSpace).Put(runKey(r.ID), record)
-	return errors.Join(err, tx.Documents(fitSpace).Put(fitKey, fitRecord{r.ID, r.Model, r.joint, r.kept}))
+	fit := fitRecord{r.ID, r.Model, r.joint, r.kept, r.meanScores, r.labelCounts}
+	return errors.Join(tx.Documents(runsSpace).Put(runKey(r.ID), r), tx.Documents(fitSpace).Put(fitKey, fit))
 }
 
 // readRun reads a run by its key in runsSpace, without the fitted model.
 func readRun(tx *kv.Tx, key string) (*Run, error) {
-	var record runRecord
-	if err := tx.Documents(runsSpace).Get(key, &record); err != nil {
+	run := new(Run)
+	if err := tx.Documents(runsSpace).Get(key, run); err != nil {
 		return nil, err
 	}
-	c := len(record.Classes)
-	if len(record.LabelCounts) != c || record.MeanScores != nil && len(record.MeanScores) != c {
-		return nil, fmt.Errorf("run %d: its labels are not of %d classes: %w", record.ID, c, kv.ErrCorrupt)
-	}
-	run := record.Run
-	run.Started = time.Unix(record.Started, 0).UTC()
-	run.meanScores, run.labelCounts = record.MeanScores, record.LabelCounts
-	return &run, nil
+	run.Started = run.Started.UTC()
+	return run, nil
 }
 
 // ErrNotCleaned is returned where a store has no run. It is a kv.ErrNotFound.
@@ -175,9 +161,15 @@ func LastRun(tx *kv.Tx) (*Run, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	if fit.Run == run.ID { // else it was lost
-		run.Model, run.joint, run.kept = fit.Model, fit.Joint, fit.Kept
+	if fit.Run != run.ID { // it was lost
+		return run, nil
 	}
+	c := len(run.Classes)
+	if len(fit.LabelCounts) != c || fit.MeanScores != nil && len(fit.MeanScores) != c {
+		return nil, fmt.Errorf("run %d: its labels are not of %d classes: %w", run.ID, c, kv.ErrCorrupt)
+	}
+	run.Model, run.joint, run.kept = fit.Model, fit.Joint, fit.Kept
+	run.meanScores, run.labelCounts = fit.MeanScores, fit.LabelCounts
 	return run, nil
 }
 
@@ -318,7 +310,7 @@ func (r *Run) predictions(tx *kv.Tx) (ops.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return inOrderOf(matrix, r.Classes), nil
+	return ofClasses(matrix, len(r.Classes)), nil
 }
 
 // isUntaught is problem.isUntaught by the kept data; nil knows nothing.

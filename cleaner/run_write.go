@@ -210,7 +210,7 @@ func (r *Run) rescoreAll(ctx context.Context, s *kv.Store, tx *kv.Tx, opt Option
 		return err
 	}
 	defer b.Abort()
-	if err := cmp.Or(r.upToDate(tx), r.mustBeLast(b.Tx())); err != nil {
+	if err := cmp.Or(r.bringUpTo(tx), r.mustBeLast(b.Tx())); err != nil {
 		return err
 	}
 	r.MislabelRate, r.Threshold = r.Model.Told, r.Model.Threshold
@@ -264,17 +264,20 @@ func (r *Run) mustBeLast(tx *kv.Tx) error {
 	return nil
 }
 
-// upToDate notes that the scores are those of a snapshot.
-func (r *Run) upToDate(tx *kv.Tx) (err error) {
+// bringUpTo notes that the scores are brought up to date with a snapshot.
+func (r *Run) bringUpTo(tx *kv.Tx) error {
+	r.Rescorings++
+	return r.takeSnapshot(tx)
+}
+
+// takeSnapshot notes that the scores are those of a snapshot.
+func (r *Run) takeSnapshot(tx *kv.Tx) (err error) {
 	if r.Seen, err = decide.Newest(tx); err != nil {
 		return err
 	}
-	if r.Commit, err = tx.LastCommit(); err != nil {
-		return err
-	}
 	r.Nodes, r.Edges = int64(tx.Shape().Present), tx.Shape().Edges
-	r.Rescorings++
-	return nil
+	r.Commit, err = tx.LastCommit()
+	return err
 }
 
 // seen is the newest entry of the history whose label the scores have seen.

@@ -222,7 +222,7 @@ func (s *scorer) predict(v kv.NodeID) error {
 	if err != nil {
 		return err
 	}
-	inClasses(s.run.Classes, s.unknown.Columns())(row, s.around.own)
+	clear(s.around.own[copy(s.around.own, row):])
 	return nil
 }
 

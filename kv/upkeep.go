@@ -121,9 +121,6 @@ func (tx *Tx) eachLive(ctx context.Context, use func(it *lsm.Iterator) error) er
 	})
 }
 
-// CheckRoom returns ErrNoSpace unless the disk of the store has so many bytes free.
-func (s *Store) CheckRoom(bytes int64) error { return storedir.CheckRoom(s.dir, bytes) }
-
 // Restore makes a store in dir from a full backup and the backups that follow it, in order. dir must not be there, or
 // be empty (ErrExists). The store is made beside dir and renamed when it is complete and durable. After an error or a
 // kill there is nothing at dir, and the next Restore removes the files beside it. Only one Restore into dir can run;

@@ -219,8 +219,8 @@ type estimateCommand struct {
 }
 
 func (*estimateCommand) Help() string {
-	return `Prints the plan that clean makes before it begins: the least memory, the room on the disk, and the price ` +
-		`of the diagonals. It cleans nothing.
+	return `Prints the cost of clean: the least memory, about how much room on the disk, and the price of the ` +
+		`diagonals. It cleans nothing.
 
     graphcleaner estimate my.graph --memory 2GiB
     graphcleaner estimate my.graph --hops 4 --format json`
@@ -280,14 +280,8 @@ func (e *estimate) fill(store *kv.Store, of *cleaner.Plan) (err error) {
 		return err
 	}
 	e.Cleaned = e.Store + of.StoreBytes
-	room := store.CheckRoom(of.RoomBytes)
-	switch {
-	case of.Refusal != nil:
+	if of.Refusal != nil {
 		e.Refused = wording.Advise(of.Refusal).Error()
-	case errors.Is(room, kv.ErrNoSpace):
-		e.Refused = wording.Plain(room)
-	default:
-		return room
 	}
 	return nil
 }

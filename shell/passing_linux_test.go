@@ -4,10 +4,22 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
+
+// smallDisk mounts a file system of a size.
+func smallDisk(t *testing.T, size string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
+		t.Skipf("a small file system needs root: %v", err)
+	}
+	t.Cleanup(func() { must.Do(t, syscall.Unmount(dir, 0)) })
+	return dir
+}
 
 // TestFullDiskOfAnAsker has files of a command not fit on their disk. The old ones stay, and nothing is beside them.
 func TestFullDiskOfAnAsker(t *testing.T) {

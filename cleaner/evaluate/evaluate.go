@@ -234,12 +234,8 @@ func (e *evaluator) read() (err error) {
 // own.
 func (e *evaluator) inject(ctx context.Context, seed uint64) ([]kv.Class, error) {
 	lab := e.lab
-	features, err := lab.Features(ctx)
-	if err != nil {
-		return nil, err
-	}
 	graph := labelnoise.Graph{
-		Adjacency: lab.Graph, Features: features, Labels: lab.Labels, Classes: lab.Classes, Order: lab.Order,
+		Adjacency: lab.Graph, Features: lab.Features, Labels: lab.Labels, Classes: lab.Classes, Order: lab.Order,
 		Scratch: lab.Scratch,
 		Predict: func(ctx context.Context, trainingSeed uint64) (*rowstore.Store, error) {
 			splits, err := lab.DrawSplits([3]float64{}, seed)

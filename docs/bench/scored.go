@@ -262,10 +262,9 @@ func (g *scoredGraph) putRun(tx *kv.Tx) error {
 		tx.Documents("runs").Put(fmt.Sprintf("%012d", 1), map[string]any{
 			"ID": 1, "Preset": cleaner.PresetDefault, "Hops": 3, "Threshold": suspectScore,
 			"Nodes": g.Nodes, "Scored": g.Nodes, "Suspects": g.Suspects, "PredictionSource": cleaner.SourceImported,
-			"Classes": classes, "LabelCounts": make([]float64, g.Classes),
-			"MislabelRate": float64(g.Suspects) / float64(g.Nodes),
+			"Classes": classes, "MislabelRate": float64(g.Suspects) / float64(g.Nodes),
 		}),
-		tx.Documents("fit").Put("last", map[string]any{"Run": 1}))
+		tx.Documents("fit").Put("last", map[string]any{"Run": 1, "LabelCounts": make([]float64, g.Classes)}))
 }
 
 // A zipf draws class k with a probability that is proportional to 1/(k+1).

@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/internal/crc32c"
@@ -22,18 +20,17 @@ import (
 )
 
 // A Place is the workplace of a job. Of a store that is written to, it keeps diagonals in the directory that
-// kv.Store.Work gives, under graph-VERSION, for as long as the graph is as it is.
+// kv.Store.Work gives.
 //
-// A kept diagonal is an array of package scratch, on disk before the mark beside it, which has a checksum of it. One
-// without a mark or an array, or with a damaged one, is computed again. The nil *Place has arrays in memory, and keeps
-// nothing.
+// A kept diagonal is an array of package scratch, on disk before the mark beside it, which has the version of the graph
+// and a checksum of the array. One of another graph, without a mark or an array, or with a damaged one, is computed
+// again, in its place. The nil *Place has arrays in memory, and keeps nothing.
 type Place struct {
 	scratch *scratch.Dir // of arrays that are gone with the process
-	graph   *scratch.Dir // nil: nothing is kept
+	results *scratch.Dir // nil: nothing is kept
+	version string       // of the graph
 	done    func() error // lets the next job of the store in; nil: what others have kept is read
 }
-
-const prefix = "graph-"
 
 // Open waits for the job that works on the same store. The caller closes the place.
 func Open(ctx context.Context, s *kv.Store, tx *kv.Tx) (*Place, error) {
@@ -41,62 +38,25 @@ func Open(ctx context.Context, s *kv.Store, tx *kv.Tx) (*Place, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, done, err := s.Work(ctx)
-	if err != nil {
-		return nil, err
-	}
-	p := &Place{scratch: s.Scratch(), done: done}
-	if err := removeOthers(root.Path(), prefix+string(version)); err != nil {
-		return nil, errors.Join(err, done())
-	}
-	if p.graph, err = scratch.Open(filepath.Join(root.Path(), prefix+string(version))); err != nil {
-		return nil, errors.Join(err, done())
-	}
-	return p, nil
+	results, done, err := s.Work(ctx)
+	return &Place{s.Scratch(), results, version, done}, err
 }
 
 // Reading finds the diagonals that jobs have kept of the same graph, and keeps nothing. It needs no closing.
 func Reading(tx *kv.Tx) (*Place, error) {
-	p := Temporary(tx.Store().Scratch())
-	dir, err := tx.Store().Finished()
-	if err != nil || dir == nil {
-		return p, err
+	results, err := tx.Store().Finished()
+	if err != nil || results == nil {
+		return Temporary(tx.Store().Scratch()), err
 	}
 	version, err := tx.Version(nil, nil)
-	if err != nil {
-		return nil, err
-	}
-	p.graph = scratch.Existing(filepath.Join(dir.Path(), prefix+string(version)))
-	return p, nil
+	return &Place{scratch: tx.Store().Scratch(), results: results, version: version}, err
 }
 
 // Temporary has its arrays in a directory, and neither finds nor keeps anything.
 func Temporary(dir *scratch.Dir) *Place { return &Place{scratch: dir} }
 
-// removeOthers removes the results kept of other graphs.
-func removeOthers(root, name string) error {
-	entries, err := os.ReadDir(root)
-	if err != nil {
-		return err
-	}
-	for _, entry := range entries {
-		if other := entry.Name(); strings.HasPrefix(other, prefix) && other != name {
-			if err := os.RemoveAll(filepath.Join(root, other)); err != nil {
-				return fmt.Errorf("what another run left: %w", err)
-			}
-		}
-	}
-	return nil
-}
-
 // Close leaves the kept results, and lets the next job in.
-func (p *Place) Close() error {
-	entries, err := os.ReadDir(p.graph.Path())
-	if err == nil && len(entries) == 0 {
-		err = os.Remove(p.graph.Path())
-	}
-	return errors.Join(err, p.done())
-}
+func (p *Place) Close() error { return p.done() }
 
 // Scratch is where arrays are that are gone with the process.
 func (p *Place) Scratch() *scratch.Dir {
@@ -130,7 +90,7 @@ func (d *Diagonals) Close() (err error) {
 func (p *Place) Diagonals(ctx context.Context, g ops.Graph, hops int, opt ops.Options) (*Diagonals, error) {
 	opt.Scratch = p.Scratch()
 	powers, all := ops.Powers{Hops: hops}, &Diagonals{}
-	if p != nil && p.graph != nil && g.NumNodes() > 0 {
+	if p != nil && p.results != nil && g.NumNodes() > 0 {
 		for k := 1; k <= hops; k++ {
 			a, err := p.kept(ctx, k, g.NumNodes(), opt.Workers)
 			if err != nil {
@@ -159,11 +119,15 @@ func markName(k int) string { return arrayName(k) + ".done" }
 
 // kept maps the diagonal of hop k, to be read; nil if none was kept, or it is damaged.
 func (p *Place) kept(ctx context.Context, k, length, workers int) (*scratch.Array[float64], error) {
-	want, err := p.graph.Get(markName(k))
+	mark, err := p.results.Get(markName(k))
 	if err != nil {
 		return nil, nil //nolint:nilerr // without a mark it was not finished
 	}
-	a, err := scratch.Keep[float64](p.graph, arrayName(k), length, false)
+	want, isOfGraph := strings.CutPrefix(string(mark), p.version)
+	if !isOfGraph {
+		return nil, nil
+	}
+	a, err := scratch.Keep[float64](p.results, arrayName(k), length, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -171,7 +135,7 @@ func (p *Place) kept(ctx context.Context, k, length, workers int) (*scratch.Arra
 		return nil, err
 	}
 	sum, err := checksum(ctx, a.Data, workers)
-	if _, fault := errors.AsType[*mapped.Fault](err); fault || err == nil && string(sum) != string(want) {
+	if _, fault := errors.AsType[*mapped.Fault](err); fault || err == nil && sum != want {
 		return nil, a.Detach()
 	}
 	if err != nil {
@@ -182,7 +146,7 @@ func (p *Place) kept(ctx context.Context, k, length, workers int) (*scratch.Arra
 
 // keep keeps the diagonal of hop k for as long as the graph is as it is.
 func (p *Place) keep(ctx context.Context, k int, values []float64, workers int) error {
-	a, err := scratch.New[float64](p.graph, arrayName(k), len(values))
+	a, err := scratch.New[float64](p.results, arrayName(k), len(values))
 	if err != nil {
 		return err
 	}
@@ -192,7 +156,7 @@ func (p *Place) keep(ctx context.Context, k int, values []float64, workers int) 
 		err = a.Sync()
 	}
 	if err == nil {
-		err = p.graph.Put(markName(k), sum)
+		err = p.results.Put(markName(k), []byte(p.version+sum))
 	}
 	if err != nil {
 		return errors.Join(err, a.Close())
@@ -204,7 +168,7 @@ func (p *Place) keep(ctx context.Context, k int, values []float64, workers int) 
 const summedValues = 1 << 16
 
 // checksum is that of an array, as a mark has it.
-func checksum(ctx context.Context, values []float64, workers int) ([]byte, error) {
+func checksum(ctx context.Context, values []float64, workers int) (string, error) {
 	blocks := (len(values) + summedValues - 1) / summedValues
 	sums := make([]byte, 4*blocks)
 	texts := make([][]byte, parallel.Workers(workers))
@@ -217,5 +181,5 @@ func checksum(ctx context.Context, values []float64, workers int) ([]byte, error
 		texts[worker] = text
 		return nil
 	})
-	return fmt.Appendf(nil, "%08x\n", crc32c.Of(sums)), err
+	return fmt.Sprintf(" %08x\n", crc32c.Of(sums)), err
 }
