@@ -36,7 +36,7 @@ func (p *problem) trainAndPredict(
 		return nil, nil, err
 	}
 	predictions, err = p.predictAll(ctx, t, opt)
-	err = errors.Join(err, t.inputs.Close())
+	err = errors.Join(err, t.Close())
 	if err == nil {
 		err = p.measureAccuracy(ctx, predictions, t.report)
 	}
@@ -52,8 +52,16 @@ func (p *problem) trainAndPredict(
 type trainedBase struct {
 	*nn.Ridge
 	learned *nodeSet
-	inputs  *rowstore.Store // of every node; whoever has trained closes it
-	report  *PredictReport  // without accuracies
+	inputs  *rowstore.Store // of every node
+	report  *PredictReport  // without the accuracy
+}
+
+// Close gives the inputs back. Closing nil is harmless.
+func (t *trainedBase) Close() error {
+	if t == nil {
+		return nil
+	}
+	return t.inputs.Close()
 }
 
 // train trains the base classifier on each of its inputs, and returns the best.
@@ -75,33 +83,36 @@ func (p *problem) train(ctx context.Context, opt Options) (best *trainedBase, er
 		if err == nil && (best == nil || t.Loss < best.Loss) {
 			best, t = t, best
 		}
-		if err == nil && t != nil { // the worse one
-			err = t.inputs.Close()
-		}
-		if err != nil {
-			if best != nil {
-				err = errors.Join(err, best.inputs.Close())
-			}
-			return nil, err
+		if err = errors.Join(err, t.Close()); err != nil { // of the worse one
+			return nil, errors.Join(err, best.Close())
 		}
 	}
 	return best, nil
 }
 
 // trainOn trains the base classifier on an input.
-func (p *problem) trainOn(ctx context.Context, input string, opt Options) (*trainedBase, error) {
-	t := &trainedBase{report: &PredictReport{Inputs: input}}
+func (p *problem) trainOn(ctx context.Context, input string, opt Options) (t *trainedBase, err error) {
 	budget := opt.MemoryBudget - p.heldInTraining()
-	err := limitSeries(p.graph, budget)
-	if err != nil {
+	if err := limitSeries(p.graph, budget); err != nil {
 		return nil, err
 	}
+	t = &trainedBase{report: &PredictReport{Inputs: input}}
 	if t.inputs, err = p.inputs(ctx, input, opt, budget); err != nil {
 		return nil, err
 	}
 	opt.stage("smooth")
-	if err := p.fitBase(ctx, t, opt); err != nil {
-		return nil, errors.Join(err, t.inputs.Close())
+	lessons, err := p.lessons(t.inputs, opt.Seed)
+	if err == nil {
+		t.learned = lessons.nodes
+		rows := nn.Examples{
+			Count: len(lessons.Right), Width: t.inputs.Width(), Classes: p.classes, Read: lessons.Read,
+			Class: func(row int) int { return int(lessons.Right[row]) },
+		}
+		progress := func(done, total int64) { opt.progress("train", done, total) }
+		t.Ridge, err = nn.FitRidge(ctx, rows, parallel.Workers(opt.Workers), progress)
+	}
+	if err != nil {
+		return nil, errors.Join(err, t.Close())
 	}
 	opt.clock.end(ops.Stage{Name: "train", Columns: t.inputs.Width()})
 	return t, nil
@@ -119,22 +130,6 @@ func (p *problem) countTaught() (count int) {
 
 // crossFits reports whether the fits without a node that is learned, for each of these, are good for anything.
 func (p *problem) crossFits() bool { return p.countTaught() >= leastFitting }
-
-// fitBase fits a classifier to its inputs.
-func (p *problem) fitBase(ctx context.Context, t *trainedBase, opt Options) error {
-	lessons, err := p.lessons(t.inputs, opt.Seed)
-	if err != nil {
-		return err
-	}
-	t.learned = lessons.nodes
-	rows := nn.Examples{
-		Count: len(lessons.Right), Width: t.inputs.Width(), Classes: p.classes, Read: lessons.Read,
-		Class: func(row int) int { return int(lessons.Right[row]) },
-	}
-	progress := func(done, total int64) { opt.progress("train", done, total) }
-	t.Ridge, err = nn.FitRidge(ctx, rows, parallel.Workers(opt.Workers), progress)
-	return err
-}
 
 // predictAll predicts every node.
 func (p *problem) predictAll(ctx context.Context, t *trainedBase, opt Options) (*rowstore.Store, error) {
@@ -162,27 +157,20 @@ func (p *problem) predictAll(ctx context.Context, t *trainedBase, opt Options) (
 		}))
 }
 
-// measureAccuracy fills the report's counts and accuracies.
+// measureAccuracy fills the report's count and accuracy.
 func (p *problem) measureAccuracy(ctx context.Context, predictions ops.Source, report *PredictReport) error {
-	var nodes, right [SplitUnused + 1]int64
+	right := 0.0
 	err := rowstore.EachRow(ctx, predictions, len(p.labels), 1, func(v kv.NodeID, row []float32) error {
 		if p.labels[v] == kv.NoClass {
 			return nil
 		}
-		split := p.splits[v]
-		if p.teachesBase(v) && !p.drawn {
-			split = SplitTrain
-		}
-		nodes[split]++
+		report.Labelled++
 		if best, _, tied := largest(row); best == p.labels[v] && !tied {
-			right[split]++
+			right++
 		}
 		return nil
 	})
-	accuracy := func(s Split) float64 { return float64(right[s]) / float64(nodes[s]) }
-	report.TrainNodes, report.TrainAccuracy = nodes[SplitTrain], accuracy(SplitTrain)
-	report.ValidationNodes, report.ValidationAccuracy = nodes[SplitValidation], accuracy(SplitValidation)
-	report.TestNodes, report.TestAccuracy = nodes[SplitTest], accuracy(SplitTest)
+	report.Accuracy = right / float64(report.Labelled)
 	return err
 }
 

@@ -73,7 +73,7 @@ func newPlace(t testing.TB) *workplace.Place {
 // train returns the predictions [n×c].
 func train(t *testing.T, p problem, opt Options) ([]float32, *PredictReport) {
 	t.Helper()
-	predictions, trained, err := p.trainAndPredict(context.Background(), opt)
+	predictions, trained, err := p.trainAndPredict(context.Background(), must.Get(opt.withDefaults())(t))
 	if err != nil {
 		t.Fatalf("training with %+v: %v", opt, err)
 	}
@@ -117,29 +117,23 @@ func TestBaseClassifierLearns(t *testing.T) {
 			if report.Inputs != c.inputs || report.Seconds <= 0 {
 				t.Errorf("report: got %+v, want inputs %s and seconds", report, c.inputs)
 			}
-			if report.TestAccuracy < 0.9 {
-				t.Errorf("accuracy on test nodes: got %.3f, want 0.9 or more", report.TestAccuracy)
+			if report.Accuracy < 0.9 {
+				t.Errorf("accuracy: got %.3f, want 0.9 or more", report.Accuracy)
 			}
 			// The report against the predictions.
-			var nodes, right [4]int64
+			var nodes, right int64
 			for v, y := range p.labels {
 				if y == kv.NoClass {
 					continue
 				}
-				nodes[p.splits[v]]++
+				nodes++
 				row := values[4*v : 4*v+4]
 				if slices.Max(row) == row[y] {
-					right[p.splits[v]]++
+					right++
 				}
 			}
-			for split, got := range map[Split][2]float64{
-				SplitTrain:      {float64(report.TrainNodes), report.TrainAccuracy},
-				SplitValidation: {float64(report.ValidationNodes), report.ValidationAccuracy},
-				SplitTest:       {float64(report.TestNodes), report.TestAccuracy},
-			} {
-				if want := [2]float64{float64(nodes[split]), float64(right[split]) / float64(nodes[split])}; got != want {
-					t.Errorf("split %s: got nodes and accuracy %v, want %v", split, got, want)
-				}
+			if want := float64(right) / float64(nodes); report.Labelled != nodes || report.Accuracy != want {
+				t.Errorf("got %d nodes and accuracy %v, want %d and %v", report.Labelled, report.Accuracy, nodes, want)
 			}
 		})
 	}
@@ -273,10 +267,9 @@ func TestPredictionDoesNotSeeOwnLabel(t *testing.T) {
 	p := newBaseProblem(t, 6, 600, 2, 40)
 	v := kv.NodeID(slices.IndexFunc(p.splits, func(s Split) bool { return s == SplitTrain }))
 	row := func() (own, all float64) {
-		inputs := must.Get(p.inputs(ctx, InputFeatures, Options{}, 64<<20))(t)
+		fit := must.Get(p.trainOn(ctx, InputFeatures, Options{MemoryBudget: 64 << 20}))(t)
+		inputs := fit.inputs
 		closeStore(t, inputs)
-		fit := &trainedBase{inputs: inputs}
-		must.Do(t, p.fitBase(ctx, fit, Options{}))
 		out := must.Get(p.predictAll(ctx, fit, Options{}))(t)
 		closeStore(t, out)
 		predicted, x := make([]float32, 2), make([]float32, inputs.Width())

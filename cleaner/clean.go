@@ -139,15 +139,6 @@ func prepare(ctx context.Context, s *kv.Store, opt Options) error {
 	}
 }
 
-// tellUnsettled says that the fit of a label model was ended too early; empty where it was not, or there is no model.
-func tellUnsettled(m *labelmodel.Model) string {
-	if m == nil || !m.Unsettled {
-		return ""
-	}
-	return fmt.Sprintf("the label model had not converged after %d rounds: scores and the mislabel rate may be "+
-		"slightly off", labelmodel.MostSweeps)
-}
-
 // warningsOf are those of Run.Warnings. order is that of tellOrder, and the model may be nil.
 func warningsOf(homophily *LabelStatistics, order string, model *labelmodel.Model) (warnings []string) {
 	if warning := homophily.Warning(); warning != "" {
@@ -160,16 +151,19 @@ func warningsOf(homophily *LabelStatistics, order string, model *labelmodel.Mode
 		warnings = append(warnings, "the predictions are too weak to tell wrong labels from hard ones, so wrong labels of "+
 			"all pairs of classes count as equally frequent")
 	}
+	if model != nil && model.Unsettled {
+		warnings = append(warnings, fmt.Sprintf("the label model had not converged after %d rounds: scores and the "+
+			"mislabel rate may be slightly off", labelmodel.MostSweeps))
+	}
 	return warnings
 }
 
 // A PredictReport says how the base classifier was trained and how often it agrees with the given labels.
 type PredictReport struct {
-	Inputs                                 string // InputFeatures, InputMixed or InputStructure
-	TrainNodes, ValidationNodes, TestNodes int64  // labelled nodes: learned from, and of the other splits
-	// of the predictions, cross-fitted (see Predict); NaN for an empty split
-	TrainAccuracy, ValidationAccuracy, TestAccuracy float64
-	Seconds                                         float64
+	Inputs   string  // InputFeatures, InputMixed or InputStructure
+	Labelled int64   // nodes with a label
+	Accuracy float64 // share of them that are predicted as they are labelled, each without its own label (see Predict)
+	Seconds  float64
 }
 
 // What the base classifier sees of a node.

@@ -40,18 +40,6 @@ func (e *refusal) Unwrap() error { return e.kind }
 // unfit is an ErrShape of a run that was made elsewhere.
 func unfit(format string, args ...any) error { return &refusal{ErrShape, fmt.Sprintf(format, args...)} }
 
-// lastElsewhere is the last run of a snapshot if it was made elsewhere; nil if it was not, or there is none.
-func lastElsewhere(tx *kv.Tx) (*Run, error) {
-	run, err := lastRun(tx)
-	if errors.Is(err, kv.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil || run.Elsewhere == nil {
-		return nil, err
-	}
-	return run, nil
-}
-
 // A ForeignRun is a run that was made elsewhere, with PresetDefault and AsGiven, as a RunWriter takes it. It can be
 // kept as JSON.
 type ForeignRun struct {

@@ -3,7 +3,6 @@ package cleaner
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
-	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -84,7 +82,7 @@ func width(m method.Method, hops int) int {
 type gathering struct {
 	problem
 	labellings []labelling
-	z          []*agreement
+	z          []*rowstore.Store
 }
 
 // gather measures how far labels under test agree with the predictions and the labels around their nodes, in one
@@ -93,7 +91,7 @@ type gathering struct {
 // It needs diagonals, and the budget of leastForFeatures.
 func (p problem) gather(
 	ctx context.Context, labellings []labelling, hops, reach, width int, opt ops.Options,
-) (z []*agreement, err error) {
+) (z []*rowstore.Store, err error) {
 	g := gathering{problem: p, labellings: labellings}
 	defer func() {
 		if err != nil {
@@ -101,14 +99,13 @@ func (p problem) gather(
 		}
 	}()
 	for _, t := range labellings {
-		rows := t.rows()
-		values, err := scratch.New[float32](p.place.Scratch(), "agreement", rows*width)
+		group := width
+		if t.nodes == nil { // a hop then writes two stretches of memory from end to end
+			group = 1
+		}
+		one, err := rowstore.Grouped(p.place.Scratch(), t.rows(), width, group)
 		if err != nil {
 			return nil, err
-		}
-		one := &agreement{rows: rows, width: width, rowStride: width, columnStride: 1, values: values}
-		if t.nodes == nil { // a hop then writes two stretches of memory from end to end
-			one.rowStride, one.columnStride = 1, rows
 		}
 		g.z = append(g.z, one)
 	}
@@ -122,8 +119,9 @@ func (p problem) gather(
 	err = rowstore.Each(ctx, p.predictions, n, opt.Workers, func(rows kv.Range, values []float32) error {
 		for i, t := range labellings {
 			t.each(rows, func(row int, _ kv.NodeID, label kv.Class) {
-				if label == kv.NoClass {
-					g.z[i].blank(row)
+				for f := 0; label == kv.NoClass && f < width; f++ {
+					column, step := g.z[i].Column(f)
+					column[row*step] = float32(math.NaN())
 				}
 			})
 		}
@@ -158,7 +156,7 @@ func (p problem) gather(
 // is the class of one of them; column 0 of the values' matrix is class 0.
 func (g *gathering) take(rows kv.Range, lo, hi int, values []float32, stride, f int) {
 	for i, t := range g.labellings {
-		column, step := g.z[i].values.Data[f*g.z[i].columnStride:], g.z[i].rowStride
+		column, step := g.z[i].Column(f)
 		t.each(rows, func(row int, v kv.NodeID, label kv.Class) {
 			if y := int(label); lo <= y && y < hi {
 				column[row*step] = values[int(v-rows.First)*stride+y-lo]
@@ -194,54 +192,8 @@ func (g *gathering) wantedColumns(v kv.NodeID, columns []int) []int {
 	return columns
 }
 
-// An agreement holds the agreement features of one vector of labels under test, [rows×width].
-type agreement struct {
-	rows, width             int
-	rowStride, columnStride int
-	values                  *scratch.Array[float32]
-}
-
-// Width is the number of features.
-func (z *agreement) Width() int { return z.width }
-
-// Read is that of an ops.Source.
-func (z *agreement) Read(rows kv.Range, lo, hi int, dst []float32) error {
-	if lo < 0 || hi < lo || hi > z.width || rows.End < rows.First || int(rows.End) > z.rows {
-		return fmt.Errorf("agreement features: got rows %d to %d and columns %d to %d of %d×%d: %w",
-			rows.First, rows.End, lo, hi, z.rows, z.width, ErrShape)
-	}
-	values := z.values.Data
-	// To ask for the pages of a few rows takes longer than it saves.
-	const leastAhead = 1 << 10
-	if z.rowStride == 1 && rows.Len() >= leastAhead {
-		for f := lo; f < hi; f++ {
-			at := f * z.columnStride
-			z.values.WillRead(at+int(rows.First), at+int(rows.End))
-		}
-	}
-	for f := lo; f < hi; f++ {
-		at, to := int(rows.First)*z.rowStride+f*z.columnStride, f-lo
-		for range int(rows.End - rows.First) {
-			dst[to] = values[at]
-			at += z.rowStride
-			to += hi - lo
-		}
-	}
-	return nil
-}
-
-// Close gives the memory or the file back.
-func (z *agreement) Close() error { return z.values.Close() }
-
-// blank makes a row NaN.
-func (z *agreement) blank(row int) {
-	for f := range z.width {
-		z.values.Data[row*z.rowStride+f*z.columnStride] = float32(math.NaN())
-	}
-}
-
 // closeAll gives memory and files back.
-func closeAll(all []*agreement) (err error) {
+func closeAll(all []*rowstore.Store) (err error) {
 	for _, z := range all {
 		err = errors.Join(err, z.Close())
 	}
@@ -267,7 +219,7 @@ func graphOf(tx *kv.Tx) ops.Graph {
 // if it joined any, otherwise the stored ones. They lie in temporary files. Kept diagonals of a cleaning are used.
 // Features needs predictions in the store (else kv.ErrNotFound) but no run. opt.MemoryBudget counts the labels; an
 // *ops.BudgetError has the least budget.
-func Features(ctx context.Context, tx *kv.Tx, hops int, opt ops.Options) (_ *FeatureRows, err error) {
+func Features(ctx context.Context, tx *kv.Tx, hops int, opt ops.Options) (_ FeatureRows, err error) {
 	own, err := Options{
 		Hops: hops, Workers: opt.Workers, MemoryBudget: opt.MemoryBudget, Progress: opt.Progress, OnStage: opt.OnStage,
 	}.withDefaults()
@@ -311,8 +263,11 @@ func Features(ctx context.Context, tx *kv.Tx, hops int, opt ops.Options) (_ *Fea
 		return nil, err
 	}
 	own.stage("features")
-	return &FeatureRows{z[0]}, nil
+	return z[0], nil
 }
 
-// FeatureRows are the agreement features of every node, [n×(2K+1)]. Read and Width are those of an ops.Source.
-type FeatureRows struct{ *agreement }
+// FeatureRows are the agreement features of every node, [n×(2K+1)].
+type FeatureRows interface {
+	ops.Source
+	Close() error
+}

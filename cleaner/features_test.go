@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/internal/machine"
 	"github.com/graphcleaner/graphcleaner/internal/testing/golden"
 	"github.com/graphcleaner/graphcleaner/internal/testing/kvtest"
@@ -32,8 +33,8 @@ func mustFeatures(
 	}
 	var z [][]float32
 	for _, one := range must.Get(p.gather(t.Context(), labellings, hops, hops, featureWidth(hops), opt))(t) {
-		values := make([]float32, one.rows*one.width)
-		must.Do(t, one.Read(kv.Range{End: kv.NodeID(one.rows)}, 0, one.width, values))
+		values := make([]float32, one.Rows*one.Width())
+		must.Do(t, one.Read(kv.Range{End: kv.NodeID(one.Rows)}, 0, one.Width(), values))
 		z = append(z, values)
 		must.Do(t, one.Close())
 	}
@@ -126,7 +127,7 @@ func TestFeaturesOfSomeNodes(t *testing.T) {
 	of := problem{graph: g, diagonals: diagonals, labels: labels, predictions: p}
 	z := must.Get(of.gather(t.Context(), []labelling{{labels: all}, {nodes: set, labels: byRank}}, hops, hops, width,
 		ops.Options{MemoryBudget: 1 << 20}))(t)
-	row := func(z *agreement, r int) []float32 {
+	row := func(z *rowstore.Store, r int) []float32 {
 		values := make([]float32, width)
 		must.Do(t, z.Read(kv.Range{First: kv.NodeID(r), End: kv.NodeID(r + 1)}, 0, width, values))
 		return values

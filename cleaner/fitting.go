@@ -9,6 +9,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/internal/bitset"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -261,9 +262,10 @@ func drawNodes(
 }
 
 // rows are the rows that a label model is fitted to, of features z [rows×classes×(K+1)].
-func (s *sample) rows(z *agreement, classes int) labelmodel.Rows {
+func (s *sample) rows(z *rowstore.Store, classes int) labelmodel.Rows {
+	values, width := z.Column(0)
 	return labelmodel.Rows{
-		Labels: s.labels, Truth: s.truth, Z: z.values.Data, Classes: classes, Width: z.width,
+		Labels: s.labels, Truth: s.truth, Z: values, Classes: classes, Width: width,
 	}
 }
 

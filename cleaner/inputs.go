@@ -28,11 +28,11 @@ type inputs struct {
 // readInputs reads labels, splits, predictions and what people have said, and tells what is done with them. The caller
 // closes the inputs.
 func readInputs(ctx context.Context, tx *kv.Tx, place *workplace.Place, opt Options) (_ *inputs, err error) {
-	last, err := lastElsewhere(tx)
-	if err != nil {
+	last, err := lastRun(tx)
+	if err != nil && !errors.Is(err, kv.ErrNotFound) {
 		return nil, err
 	}
-	if last != nil {
+	if err == nil && last.Elsewhere != nil {
 		opt.notice("run %d was made elsewhere, on a graph of %d nodes: this run is of the %d nodes that are here, and its "+
 			"scores take the place of those",
 			last.ID, last.Elsewhere.Nodes, tx.Shape().Present)
@@ -89,8 +89,8 @@ func (in *inputs) newRun(opt Options) (run *Run, err error) {
 // asGivenUse is Run.PredictionUse of predictions that are taken as they are, where the user asked for that.
 const asGivenUse = "they are taken as they are, as was asked for"
 
-// readPredictions finds the predictions. Nodes without are left out of what is tested and fitted, if those of the others
-// are taken as they are. Else every node must have some, unless join predicts the others.
+// readPredictions finds the predictions. If they are taken as they are, nodes without are left out of what is tested
+// and fitted. Else every node must have some, unless join predicts the others.
 func (in *inputs) readPredictions(ctx context.Context, opt Options) error {
 	matrix, err := in.tx.Matrix(PredictionsMatrix)
 	if err != nil {
@@ -168,7 +168,6 @@ func (in *inputs) finish(result *scoring, start time.Time, opt Options) {
 	for _, warning := range in.run.Warnings {
 		opt.warn(warning)
 	}
-	opt.warn(tellUnsettled(result.model))
 	in.run.MislabelRate, in.run.Threshold = result.rate, result.threshold
 	in.run.Model, in.run.joint = result.model, result.joint
 	in.run.FittingNodes, in.run.kept = int64(in.fitting), *in.kept

@@ -27,6 +27,7 @@ type Lab struct {
 	opt       Options
 	clock     *clock
 	base      problem // of these labels, without splits
+	untold    string  // of the features, until Train tells it
 	diagonals *workplace.Diagonals
 }
 
@@ -61,13 +62,10 @@ func NewLab(ctx context.Context, tx *kv.Tx, opt Options) (l *Lab, err error) {
 	if p.features, notice, err = baseFeatures(ctx, tx); err != nil {
 		return nil, err
 	}
-	if notice != "" {
-		opt.notice("%s", notice)
-	}
 	p.place = workplace.Temporary(tx.Store().Scratch())
 	l = &Lab{
 		tx: tx, opt: opt, base: p, Labels: p.labels, Order: p.order, Graph: p.graph, Classes: p.classes,
-		Features: p.features, Scratch: p.place.Scratch(),
+		Features: p.features, Scratch: p.place.Scratch(), untold: notice,
 	}
 	held := trialBytes * int64(len(l.Labels))
 	if err := requireBudget("eval", opt.MemoryBudget, held+1); err != nil {
@@ -114,6 +112,10 @@ func (l *Lab) problem(t Trial) (problem, Options) {
 
 // Train trains the built-in classifier, and returns its predictions. The caller closes them.
 func (l *Lab) Train(ctx context.Context, t Trial) (*rowstore.Store, error) {
+	if l.untold != "" {
+		l.opt.notice("%s", l.untold)
+		l.untold = ""
+	}
 	p, opt := l.problem(t)
 	predictions, _, err := p.trainAndPredict(ctx, opt)
 	return predictions, err

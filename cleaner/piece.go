@@ -112,7 +112,6 @@ type PieceModel struct {
 	Model  *labelmodel.Model // as Run.Model
 
 	Warnings []string // as Run.Warnings
-	Notices  []string // what Clean would tell the user of the fit
 }
 
 // Reach is the most hops over which a label has a part in a score, from 1 to K: the features L of more hops have no
@@ -332,13 +331,9 @@ func FitModel(ctx context.Context, in FitInput) (_ *PieceModel, err error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &PieceModel{
+	return &PieceModel{
 		Census: in.Census, Hops: in.Hops, Model: model, Warnings: warningsOf(in.Neighbors.homophily(), "", model),
-	}
-	if unsettled := tellUnsettled(model); unsettled != "" {
-		m.Notices = append(m.Notices, unsettled)
-	}
-	return m, nil
+	}, nil
 }
 
 // check returns ErrShape if the reports of workers do not fit together.

@@ -278,7 +278,7 @@ func (p positioned) inPieces(t *testing.T, count, hops int, expect float64) (out
 	}
 	out.model = must.Get(FitModel(t.Context(), in))(t)
 	out.model = viaJSON(t, out.model)
-	out.notices, out.fitting = slices.Concat(census.Notices, out.model.Notices), census.Fitting
+	out.notices, out.fitting = census.Notices, census.Fitting
 	out.scores, out.suggested, out.confidence = make([]float32, n), make([]kv.Class, n), make([]float32, n)
 	scorer := must.Get(out.model.Scorer())(t)
 	labels := 1 + CountRivals(c)

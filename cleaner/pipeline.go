@@ -11,6 +11,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -215,7 +216,7 @@ func (s *stages) findDiagonals(ctx context.Context) (*workplace.Diagonals, error
 // byMethod is the pipeline of opt.Method.
 func (s *stages) byMethod(ctx context.Context, result *scoring) (err error) {
 	var sample *nodeSet
-	var z []*agreement
+	var z []*rowstore.Store
 	defer func() { err = errors.Join(err, closeAll(z)) }()
 	c := method.Case{
 		Labels: s.underTest(), Classes: s.classes, Predictions: s.predictions, Hops: s.opt.Hops,
@@ -233,7 +234,8 @@ func (s *stages) byMethod(ctx context.Context, result *scoring) (err error) {
 			if err != nil {
 				return nil, nil, err
 			}
-			return z[0], z[1].values.Data, nil
+			rows, _ = z[1].Column(0)
+			return z[0], rows, nil
 		},
 	}
 	if err := s.suggest(ctx, nil, result); err != nil {
@@ -248,7 +250,7 @@ func (s *stages) byMethod(ctx context.Context, result *scoring) (err error) {
 }
 
 // agreement computes the agreement features of labels under test, the given ones first.
-func (s *stages) agreement(ctx context.Context, labellings []labelling) (z []*agreement, err error) {
+func (s *stages) agreement(ctx context.Context, labellings []labelling) (z []*rowstore.Store, err error) {
 	p := *s.problem
 	if p.tested != nil {
 		p.predictions = zeroMissing{p.predictions} // a node without predictions adds nothing to those around it

@@ -171,8 +171,10 @@ func (s *nodeScorer) judgeAs(
 
 // posteriorScores writes the scores of labellings[0], from the features z[i] of labellings[i]: the given labels, and
 // their rivals. Nodes with a score get another suggestion.
-func (s *stages) posteriorScores(ctx context.Context, z []*agreement, labellings []labelling, result *scoring) error {
-	model, width, scores := result.model.Scorer(), z[0].width, result.scores.Data
+func (s *stages) posteriorScores(
+	ctx context.Context, z []*rowstore.Store, labellings []labelling, result *scoring,
+) error {
+	model, width, scores := result.model.Scorer(), z[0].Width(), result.scores.Data
 	type memory struct {
 		*nodeScorer
 		rows [][]float32 // of each labelling [scoreRows×width]

@@ -186,8 +186,8 @@ func CountRemaining(ctx context.Context, tx *kv.Tx) (r Remaining, err error) {
 // With the label model n_k is the number of nodes with this label, and r_k = min(1, λ m_k), with m_k the mean of their
 // scores. The mean of all scores is not exactly p; one factor λ for all classes makes it p. With preset paper the
 // fitting nodes alone count: n_k = Σ_j Q[k][j] and r_k = 1 − Q[k][k] / n_k of the joint distribution. Of a run that was
-// made elsewhere all are NaN: the store does not have all scores; so are those of a run whose model was lost. Use it for
-// a run of LastRun.
+// made elsewhere all are NaN: the store does not have all scores; so are those of a run whose model was lost. Use it
+// for a run of LastRun.
 func (r *Run) ClassMislabelRates() []float64 {
 	if r.Elsewhere != nil || r.labelCounts == nil {
 		return slices.Repeat([]float64{math.NaN()}, len(r.Classes))

@@ -49,24 +49,13 @@ func (c *predictCommand) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return leaving(c.inFlags(err), "%s has the predictions it had before", c.DB)
 	}
-	err = s.printf("%s: predictions from %s, %.1f s\n  accuracy: %s, %s, %s\n",
-		c.DB, report.Inputs, report.Seconds,
-		accuracy(report.TrainAccuracy, report.TrainNodes, "training"),
-		accuracy(report.ValidationAccuracy, report.ValidationNodes, "validation"),
-		accuracy(report.TestAccuracy, report.TestNodes, "test"))
+	err = s.printf("%s: predictions from %s, %.1f s\n"+
+		"  accuracy: %s of %d labelled nodes, each predicted without its label\n", c.DB, report.Inputs, report.Seconds, wording.Percent(report.Accuracy), report.Labelled)
 	if err != nil {
 		return err
 	}
 	s.sayNext("clean", c.DB)
 	return nil
-}
-
-// accuracy words the share of the nodes of a split that are predicted as they are labelled.
-func accuracy(share float64, nodes int64, split string) string {
-	if nodes == 0 {
-		return "no " + split + " nodes"
-	}
-	return fmt.Sprintf("%s of %d %s nodes", wording.Percent(share), nodes, split)
 }
 
 // cleanCommand scores a store.

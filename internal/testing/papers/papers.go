@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
@@ -215,10 +216,9 @@ func Scored(t testing.TB, n int) *kv.Store {
 // PutRun stores a run as the cleaner does, with noise between three classes.
 func PutRun(tx *kv.Tx) error {
 	run := map[string]any{
-		"ID": 1, "Started": 1_700_000_000, "Seconds": 1.5, "Preset": "default", "Hops": 3, "Threshold": 0.97, "Seed": 1,
-		"Nodes": 10, "Edges": 12, "Scored": 9, "Suspects": 2, "FittingNodes": 20,
+		"ID": 1, "Started": time.Unix(1_700_000_000, 0), "Seconds": 1.5, "Preset": "default", "Hops": 3,
+		"Threshold": 0.97, "Seed": 1, "Nodes": 10, "Edges": 12, "Scored": 9, "Suspects": 2, "FittingNodes": 20,
 		"PredictionSource": "imported", "PredictionWrites": 1, "Classes": []string{"Neural Nets", "Systems", "Theory"},
-		"LabelCounts":  []float64{1, 4, 4},
 		"MislabelRate": (2 + 10.0/9) / 20,
 	}
 	type cell struct {
@@ -226,9 +226,10 @@ func PutRun(tx *kv.Tx) error {
 		Value       float64
 	}
 	joint := []cell{{0, 0, 0.2}, {1, 1, 0.2}, {1, 2, 0.1}, {2, 0, 1. / 18}, {2, 2, 8. / 18}}
-	return errors.Join(
-		tx.Documents("runs").Put("000000000001", run),
-		tx.Documents("fit").Put("last", map[string]any{"Run": 1, "Joint": map[string]any{"Classes": 3, "Cells": joint}}))
+	fit := map[string]any{
+		"Run": 1, "Joint": map[string]any{"Classes": 3, "Cells": joint}, "LabelCounts": []float64{1, 4, 4},
+	}
+	return errors.Join(tx.Documents("runs").Put("000000000001", run), tx.Documents("fit").Put("last", fit))
 }
 
 // Numbered returns a store of a path of three nodes with the ids 0, 1 and 2 and labels that look like numbers.

@@ -411,4 +411,4 @@ class Cleaning:
         return "\n".join([
             f"{self._plan.nodes:,} nodes, {edges:,} edges, {scored['scored']:,} labels scored",
             f"{found:,} suspects above {fitted['threshold']:.4g}; estimated share of wrong labels {fitted['rate']:.4g}",
-            *(f"warning: {text}" for text in fitted["warnings"] or ()), *(fitted["notices"] or ())])
+            *(f"warning: {text}" for text in fitted["warnings"] or ())])

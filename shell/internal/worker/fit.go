@@ -137,6 +137,5 @@ func (s *fitStep) end() error {
 		Threshold float64  `json:"threshold"`
 		Reach     int      `json:"reach"` // score reads features 0 to Reach
 		Warnings  []string `json:"warnings"`
-		Notices   []string `json:"notices"`
-	}{model.Model.Told, model.Model.Threshold, model.Reach(), model.Warnings, model.Notices})
+	}{model.Model.Told, model.Model.Threshold, model.Reach(), model.Warnings})
 }
