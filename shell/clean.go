@@ -50,7 +50,8 @@ func (c *predictCommand) Run(ctx context.Context, s *streams) error {
 		return leaving(c.inFlags(err), "%s has the predictions it had before", c.DB)
 	}
 	err = s.printf("%s: predictions from %s, %.1f s\n"+
-		"  accuracy: %s of %d labelled nodes, each predicted without its label\n", c.DB, report.Inputs, report.Seconds, wording.Percent(report.Accuracy), report.Labelled)
+		"  accuracy: %s of %d labelled nodes, each predicted without its label\n",
+		c.DB, report.Inputs, report.Seconds, wording.Percent(report.Accuracy), report.Labelled)
 	if err != nil {
 		return err
 	}
