@@ -19,7 +19,7 @@ import (
 )
 
 // formatVersion is the version of everything on disk. A change that another program would misread adds one.
-const formatVersion = 8
+const formatVersion = 9
 
 // A header is the first record written, and the only one whose form every format version shares.
 type header struct {

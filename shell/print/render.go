@@ -17,8 +17,8 @@ import (
 const blockBytes = 1 << 16
 
 // Render prints a Result, and returns how many rows it had. Rows are written as they come, in blocks; a table takes its
-// widths from the first thousand. On a terminal, control characters are escaped in every format. If an answer fails half
-// way, a Parquet file lacks the footer, so that no reader takes the part for the whole.
+// widths from the first thousand. On a terminal, control characters are escaped in every format. If an answer fails
+// half way, a Parquet file lacks the footer, so that no reader takes the part for the whole.
 func Render(w io.Writer, r *query.Result, f Format, on *Screen) (rows int64, err error) {
 	if f == FormatParquet {
 		return writeParquet(w, r)

@@ -40,7 +40,7 @@ func (q *query) countGroups(ctx context.Context, s *Statement, plan *index.Plan)
 		if len(g.tables) < plan.Workers() {
 			return g.addAll(f.rows(ctx, plan.Unordered(ctx)))
 		}
-		return g.addBlocks(ctx, plan, f)
+		return g.addBlocks(ctx, plan, f, q.Progress)
 	}), err
 }
 

@@ -46,9 +46,10 @@
 // # Values
 //
 // [Conditions] says how values compare. A label that is true or false may be written without quotes, and one that looks
-// like a number too, except after <, <=, > and >=. If not all ids are integers, id >= 100 is an error. A comparison with
-// a property that has no value is not true, and neither is its negation. In a pattern of like, \ makes the next
-// character stand for itself.
+// like a number too, except after <, <=, > and >=. If not all ids are integers, id >= 100 is an error. A comparison
+// with a property that has no value is not true, and neither is its negation. In a pattern of like, \ makes the next
+// character stand for itself. A time that is compared with a property of texts takes the form
+// that its times have.
 //
 // Of share(label, 2), edges lead in both directions, each node counts once, and the node itself does not count. It is
 // null if the node has no label, or no labelled node is near. Only nodes that the rest of a condition leaves are asked

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -81,8 +82,10 @@ func (g *groups) addAll(rows iter.Seq2[[]kv.Value, error]) error {
 	return nil
 }
 
-// addBlocks counts the nodes that a plan finds, on as many goroutines as the plan has.
-func (g *groups) addBlocks(ctx context.Context, plan *index.Plan, f *fetcher) error {
+// addBlocks counts the nodes that a plan finds, on as many goroutines as the plan has. progress may be nil.
+func (g *groups) addBlocks(ctx context.Context, plan *index.Plan, f *fetcher, progress kv.Progress) error {
+	var told sync.Mutex
+	var counted int64
 	return plan.Blocks(ctx, func(worker int, nodes []kv.NodeID) error {
 		r, err := f.reader(worker)
 		if err != nil {
@@ -101,6 +104,12 @@ func (g *groups) addBlocks(ctx context.Context, plan *index.Plan, f *fetcher) er
 			if err := g.tables[worker].add(row); err != nil {
 				return err
 			}
+		}
+		if progress != nil {
+			told.Lock()
+			defer told.Unlock()
+			counted += int64(len(nodes))
+			progress("rows", counted, 0)
 		}
 		return nil
 	})

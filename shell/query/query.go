@@ -55,8 +55,8 @@ type Question struct {
 // Args are the values of $1, $2 and so on: a bool, integer, float, string, kv.Value or nil each.
 //
 // A text that is no statement, or a statement that does not fit the store, is a *TextError. A statement that needs
-// scores, where there are none yet, is cleaner.ErrNotCleaned. The errors of a transaction or a store that was closed are
-// kv.ErrClosed.
+// scores, where there are none yet, is cleaner.ErrNotCleaned. The errors of a transaction or a store that was closed
+// are kv.ErrClosed.
 func Query(ctx context.Context, tx *kv.Tx, opt Options, text string, args ...any) (*Result, error) {
 	s, err := Parse(text)
 	if err != nil {
@@ -182,8 +182,8 @@ func newQuery(ctx context.Context, tx *kv.Tx, opt Options, args []kv.Value) *que
 var ErrNotConfirmed = errors.New("not confirmed")
 
 // A TextError says which part of a text is at fault: one that the grammar does not have there, as "1:13: got >=, want a
-// property name", or one that does not fit the store, such as an unknown property or a value of the wrong type. Err says
-// why, without the place.
+// property name", or one that does not fit the store, such as an unknown property or a value of the wrong type. Err
+// says why, without the place.
 type TextError struct {
 	Pos        Pos
 	Err        error

@@ -230,6 +230,12 @@ func (q *query) constant(column ColumnInfo, n name, l literal, ordered bool) (kv
 				"got %s for a time, want one as '2026-01-31', '2026-01-31 18:00' or '2026-01-31T18:00:00+01:00'", describe(value))
 		}
 		value = kv.ValueOf(timeText(t))
+	case column.Kind == kv.KindString && value.Kind() == kv.KindString && n.text != "id" && !q.alone:
+		text, err := q.asTimeOf(n.text, value.Str())
+		if err != nil {
+			return kv.Value{}, err
+		}
+		value = kv.ValueOf(text)
 	}
 	q.constants = append(q.constants, constant{property: n.text, value: value, pos: l.pos})
 	return value, nil
