@@ -136,7 +136,7 @@ type streams struct {
 //
 // Every command stops within a second of the end of ctx, also while it waits for input, for the other end of a pipe or
 // for an answer. It removes incomplete files, and says what is left. At the prompt of shell, Ctrl-C ends only the
-// statement. Exception: if in, out or errOut is no file, a running Read or Write of it goes on.
+// statement. Exception: if in, out or errOut is no file, a running Read or Write of it ends first.
 func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
 	out, errOut = stream.NewWriter(ctx, out), stream.NewWriter(ctx, errOut)
 	s := &streams{
@@ -178,8 +178,8 @@ func (s *streams) run(args []string) int {
 	s.command = strings.Fields(arguments.Command())[0]
 	if s.arguments = arguments; s.asked != nil {
 		err = s.asked.check(&cli, s.command)
-	} else if err = checkRepeated(arguments); err == nil {
-		err = checkFiles(arguments)
+	} else {
+		err = checkRepeated(arguments)
 	}
 	if err == nil {
 		s.stages.end("start")
@@ -286,8 +286,8 @@ func (s *streams) exitCode(err error) int {
 	case errors.Is(err, context.Canceled) && s.ctx.Err() != nil:
 		message := "interrupted"
 		var interruption *interruptedError
-		if silent, ok := errors.AsType[*holder.SilentError](err); ok {
-			message += ": " + silent.Error()
+		if errors.Is(err, holder.ErrSilent) {
+			message += ": " + holder.ErrSilent.Error()
 		} else if errors.As(err, &interruption) {
 			message += ": " + interruption.state
 		}

@@ -2,40 +2,16 @@ package shell
 
 import (
 	"bufio"
-	"errors"
-	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
 
-	"github.com/graphcleaner/graphcleaner/internal/realpath"
 	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
 )
 
-// checkFiles says, before anything is read, that there is no place for a file that a command writes. A flag or argument
-// that names a file has the tag file:"read" or file:"write".
-func checkFiles(arguments *kong.Context) error {
-	for _, value := range fileValues(arguments) {
-		flag := value.Name
-		if value.Flag != nil {
-			flag = "--" + flag
-		}
-		for _, path := range pathsOf(value) {
-			if path != "" && path != "-" && value.Tag.Get("file") == "write" {
-				if err := checkPlace(flag, path); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// fileValues are the flags and arguments that name files.
+// fileValues are the flags and arguments that name files. They have the tag file:"read" or file:"write".
 func fileValues(arguments *kong.Context) (values []*kong.Value) {
 	all := slices.Clone(arguments.Selected().Positional)
 	for _, flag := range arguments.Flags() {
@@ -59,30 +35,6 @@ func pathsOf(value *kong.Value) (paths []string) {
 		paths = append(paths, path)
 	}
 	return paths
-}
-
-// checkPlace says, before hours of work, that there is no place for the file of a flag, or that it would lie in a
-// store.
-func checkPlace(flag, path string) error {
-	place, err := realpath.Of(path)
-	if err != nil {
-		return fmt.Errorf("%s %s: %w", flag, path, err)
-	}
-	dir := filepath.Dir(path) // for messages
-	info, err := os.Stat(filepath.Dir(place))
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s %s: there is no directory %s: %w", flag, path, dir, fs.ErrNotExist)
-	}
-	if err != nil {
-		return fmt.Errorf("%s %s: %w", flag, path, err)
-	}
-	if !info.IsDir() {
-		return fmt.Errorf("%s %s: %s is no directory: %w", flag, path, dir, fs.ErrInvalid)
-	}
-	if err := atomic.CheckOutsideStores(path); err != nil {
-		return fmt.Errorf("%s %w", flag, err)
-	}
-	return nil
 }
 
 // newFileMode is the mode of a new file, less the bits of the umask.

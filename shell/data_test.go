@@ -1,11 +1,13 @@
 package shell
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
+	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // dataSet is the folder of a real data set, or skips the test.
@@ -56,4 +58,14 @@ func TestCoraSameBytes(t *testing.T) {
 			t.Errorf("export %s is empty", what)
 		}
 	}
+}
+
+// withStore opens a store for writing, runs fn, and closes it. It asks no holder.
+func withStore(dir string, opt kv.Options, fn func(*kv.Store) error) (err error) {
+	store, err := openStore(dir, opt)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	return fn(store)
 }

@@ -3,7 +3,6 @@ package shell
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"io"
 	"strings"
@@ -26,8 +25,6 @@ type task struct {
 	Review   *review.Step
 
 	Writes, ReadOnly bool
-	Asks             bool              // before a decision about many nodes
-	Confirmed        [sha256.Size]byte // the digest of a question that was answered yes
 	Who              string
 	Store            string // as the user names it
 	Rescores         bool   // that of query.Options
@@ -40,14 +37,14 @@ type taskResult struct {
 	Outcome prompt.Outcome
 	Review  review.Result
 	Failure *failure
-	Asks    *query.Question // that the task needs a yes to
 }
 
 // A failure is an error on its way to another process.
 type failure struct {
 	Text     string
 	Position *query.Pos
-	Changed  bool // it is a decide.ErrChanged
+	Changed  bool            // it is a decide.ErrChanged
+	Asks     *query.Question // it is a prompt.UnconfirmedError
 }
 
 // failureOf is an error as another process is told of it, nil if there is none.
@@ -62,6 +59,9 @@ func failureOf(ctx context.Context, err error) *failure {
 	if at, ok := query.Position(err); ok {
 		f.Position = &at
 	}
+	if unconfirmed, ok := errors.AsType[*prompt.UnconfirmedError](err); ok {
+		f.Asks = &unconfirmed.Question
+	}
 	return f
 }
 
@@ -72,6 +72,8 @@ func (f *failure) err() error {
 		return nil
 	case f.Changed:
 		return wording.Reworded(decide.ErrChanged, f.Text)
+	case f.Asks != nil:
+		return &prompt.UnconfirmedError{Question: *f.Asks}
 	case f.Position != nil:
 		text := strings.TrimPrefix(f.Text, f.Position.String()+": ")
 		return &query.TextError{Pos: *f.Position, Err: errors.New(text)}
@@ -85,35 +87,9 @@ func (t *task) do(ctx context.Context, s *streams) *taskResult {
 		return &taskResult{Failure: failureOf(ctx, err)}
 	}
 	s.asked.reserve(t.Memory)
-	var asks *query.Question
-	again := t.Confirmed != [sha256.Size]byte{}
-	var before []string // lines that were shown with the question, if it is the same
-	to := prompt.Listener{Out: s.out, Notice: func(line string) {
-		if again {
-			before = append(before, line)
-		} else {
-			s.say("%s", line)
-		}
-	}}
-	if t.Asks {
-		to.Confirm = func(_ context.Context, about query.Question) (bool, error) {
-			asks = &about
-			same := about.Digest == t.Confirmed
-			if again && !same {
-				s.say("the nodes have changed since you were asked:")
-				for _, line := range before {
-					s.say("%s", line)
-				}
-			}
-			again = false
-			return same, nil
-		}
-	}
+	to := prompt.Listener{Out: s.out, Notice: s.notice}
 	r, err := t.answer(s.tellingWaits(ctx), s.asked.store, s.progress.report, to)
 	r.Failure = failureOf(ctx, err)
-	if errors.Is(err, query.ErrNotConfirmed) {
-		r.Asks = asks
-	}
 	return &r
 }
 
@@ -167,13 +143,9 @@ func (d *desk) rest() {
 	if d.open == nil || time.Since(d.used) < idleTime { // it waited for a task, whose end sets the timer again
 		return
 	}
-	if d.open.server != nil {
-		idle, err := d.open.server.StopIdle()
-		if !idle {
-			d.idle.Reset(idleTime)
-			return
-		}
-		d.err = errors.Join(d.err, err)
+	if d.open.server != nil && d.open.server.Jobs() > 0 {
+		d.idle.Reset(idleTime)
+		return
 	}
 	d.shut()
 }
@@ -202,8 +174,7 @@ func (d *desk) do(ctx context.Context, t task, to prompt.Listener) (r taskResult
 	if d.open != nil && d.open.store.ReadOnly() && t.Writes {
 		d.shut()
 	}
-	t.Asks = to.Confirm != nil
-	for d.open == nil {
+	if d.open == nil {
 		how := toRead
 		if t.Writes || t.Review != nil { // which soon writes
 			how = toWrite
@@ -212,21 +183,12 @@ func (d *desk) do(ctx context.Context, t task, to prompt.Listener) (r taskResult
 		if err != nil {
 			return r, err
 		}
-		if h != nil {
+		switch {
+		case h != nil:
 			d.open = h
-			break
-		}
-		if a.Result == nil { // a fault, which was told
+		case a.Result == nil: // a fault, which was told
 			return r, &exitError{code: a.Code}
-		}
-		yes := false
-		if asks := a.Result.Asks; asks != nil {
-			if yes, err = to.Confirm(ctx, *asks); err != nil {
-				return r, err
-			}
-			t.Confirmed = asks.Digest
-		}
-		if !yes {
+		default:
 			return *a.Result, cmp.Or(ctx.Err(), a.Result.Failure.err())
 		}
 	}

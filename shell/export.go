@@ -15,7 +15,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
-	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
 // exportCommand writes a part of a store to a file.
@@ -30,7 +29,7 @@ type exportCommand struct {
 
 func (*exportCommand) Help() string {
 	return `The name of the file decides the format: .csv, .tsv, .json, .jsonl or .parquet for tables, .npy for ` +
-		`matrices. A device or a named pipe without such a name gets csv, and features go to it as .npy. Everything is in ` +
+		`matrices. A name without an ending gets csv, and features go to it as .npy. Everything is in ` +
 		`the order of the nodes file, except suspects: highest score first. A file appears when it is complete and on disk.
 
   - scores: id,given_label,score,suggested_label,confidence of every node
@@ -73,8 +72,7 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 	if c.Out == "/dev/stdout" { // which leads to a file of any name
 		c.Out = "-"
 	}
-	array := strings.ToLower(filepath.Ext(c.Out)) == ".npy" ||
-		c.What == "features" && (c.Out == "-" || isStream(ctx, c.Out))
+	array := strings.ToLower(filepath.Ext(c.Out)) == ".npy" || c.What == "features" && filepath.Ext(c.Out) == ""
 	var format print.Format
 	switch {
 	case c.What == "features" && !array:
@@ -83,7 +81,7 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 		return usagef("export: %s are a table, want .csv, .tsv, .json, .jsonl or .parquet, got --out %s", c.What, c.Out)
 	case !array:
 		var err error
-		if format, err = formatOfFile(ctx, c.Out); err != nil {
+		if format, err = formatOfFile("export: --out", c.Out); err != nil {
 			return err
 		}
 	}
@@ -116,22 +114,16 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 	return leaving(c.inFlags(err), "%s was not written", c.Out)
 }
 
-// formatOfFile is the format that a file's name asks for.
-func formatOfFile(ctx context.Context, path string) (print.Format, error) {
+// formatOfFile is the format that the name of the file of a flag asks for.
+func formatOfFile(flag, path string) (print.Format, error) {
 	if format, ok := print.OfFile(path); ok {
 		return format, nil
 	}
-	if path == "-" || isStream(ctx, path) {
+	if filepath.Ext(path) == "" {
 		return print.FormatCSV, nil
 	}
-	return 0, usagef("export: want a file that ends in .csv, .tsv, .json, .jsonl, .parquet or, for matrices, .npy, or "+
-		"- for standard output, got --out %s", path)
-}
-
-// isStream says whether a path leads to what has no extension to go by, such as /dev/null or a named pipe.
-func isStream(ctx context.Context, path string) bool {
-	info, err := stream.Stat(ctx, path)
-	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
+	return 0, usagef("%s %s: want a name that ends in .csv, .tsv, .json, .jsonl, .parquet or, for matrices, .npy, or "+
+		"- for standard output", flag, path)
 }
 
 // scoreColumns are the columns of scores and suspects, by the properties they hold.

@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
-	"github.com/graphcleaner/graphcleaner/cleaner/decide"
-	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
@@ -100,7 +98,7 @@ func (c *gateCommand) judge(
 	if run.Elsewhere != nil { // the store has a part of its graph
 		s.say("%s", wording.Elsewhere(run))
 		scored = run.Elsewhere.Scored
-	} else if scored, err = countWhere(ctx, tx, index.Not{Term: index.IsNull{Property: cleaner.ScoreColumn}}); err != nil {
+	} else if scored, err = countNodes(ctx, tx, "score is not null"); err != nil {
 		return nil, nil, err
 	}
 	outdated, err := whyOutdated(ctx, tx, run)
@@ -147,13 +145,19 @@ func (c *gateCommand) judge(
 	return reasons, listed, nil
 }
 
-// countWhere counts the nodes that a condition is true of.
-func countWhere(ctx context.Context, tx *kv.Tx, where index.Predicate) (int64, error) {
-	plan, err := index.NewPlan(tx, index.Query{Where: where, Limit: -1})
+// countNodes counts the nodes that a condition is true of.
+func countNodes(ctx context.Context, tx *kv.Tx, where string) (count int64, err error) {
+	result, err := query.Query(ctx, tx, query.Options{}, "count nodes where "+where)
 	if err != nil {
 		return 0, err
 	}
-	return plan.Count(ctx)
+	for row, err := range result.Rows() {
+		if err != nil {
+			return 0, err
+		}
+		count = row[0].Int()
+	}
+	return count, nil
 }
 
 // sayWarnings repeats the warnings of a run.
@@ -170,10 +174,7 @@ func whyOutdated(ctx context.Context, tx *kv.Tx, run *cleaner.Run) (string, erro
 		return "", err
 	}
 	// Decided nodes are left out: the decision stands.
-	unscored, err := countWhere(ctx, tx, index.And{Terms: []index.Predicate{
-		index.Not{Term: index.IsNull{Property: kv.LabelColumn}}, index.IsNull{Property: cleaner.ScoreColumn},
-		index.IsNull{Property: decide.Column},
-	}})
+	unscored, err := countNodes(ctx, tx, "label is not null and score is null and decision is null")
 	if err != nil {
 		return "", err
 	}

@@ -41,23 +41,15 @@ func (*importCommand) Help() string {
 --columns id=paper_id,label=subject takes the columns of the nodes file that have other names, and --edge-columns ` +
 		`src=source,dst=target those of the edges file. --columns also gives a property another name than its column has: ` +
 		`rank=score. Other tables may name their columns as the nodes file does, or id, label and split. A backslash ` +
-		`before a comma takes it as a part of a name. A number stands for the column at that place. With --no-header all ` +
-		`columns have numbers: edges lead from column 1 to column 2, and column 1 of other tables is the id.
+		`before a comma takes it as a part of a name. A number stands for the column at that place.
 
-Headers of neo4j-admin need no flag: :ID, :LABEL, :START_ID and :END_ID are id, label, src and dst, and a type, as ` +
-		`in year:int, is no part of a name. If all nodes have one :LABEL and the class is a property, name it: --columns ` +
-		`label=subject. :TYPE does not count.
-
-A table may be a directory of files, as Spark writes it. The files have the same header, and are read as one, in the ` +
-		`order of their names, in which numbers count: part-2 comes before part-10. Files of a directory whose names ` +
-		`begin with . or _ do not count. One table may be -, standard input. It is read once, so nodes of a new store ` +
-		`have no properties there.
+A table may be a directory of files, which are read as one, as Spark writes it. One table may be -, standard input. ` +
+		`The page docs/formats.md has the forms of tables, arrays and predictions, and the headers of neo4j-admin.
 
 Predictions are the class probabilities of your own classifier. A .npy or .npz file has one row a node, in the ` +
-		`order of the nodes file, and one column a class, in the order in which the statement 'classes' lists them: as ` +
-		`numbers if all are numbers, else by bytes. --prediction-classes gives another order. A table has the header ` +
-		`id,CLASS,CLASS,… and any order. Nodes may have no row, or one without numbers: clean takes the built-in ` +
-		`classifier's predictions for them.
+		`order of the nodes file, and one column a class, in the order in which the statement 'classes' lists them, or in ` +
+		`that of --prediction-classes. A table has the header id,CLASS,CLASS,… and any order. Nodes may have no row: clean ` +
+		`takes the built-in classifier's predictions for them.
 
 --scores and --run make a store of a part of a graph that was cleaned elsewhere, such as on a cluster, with the ` +
 		`scores of that run. The nodes file has the nodes that people look at, and some around them. suspects, review, ` +
@@ -95,11 +87,6 @@ Ids, labels and values are taken as they are. Import reports labels such as NA, 
 }
 
 func (c *importCommand) Run(ctx context.Context, s *streams) error {
-	if s.asked == nil { // else the store is open, whatever its name here
-		if err := atomic.Recover(c.DB); err != nil {
-			return err
-		}
-	}
 	ctx = stream.WithInput(ctx, s.in)
 	if err := cmp.Or(checkPredictionClasses(c.PredictionClasses, c.NoHeader, c.Predictions),
 		c.checkEdgeColumns(c.Edges)); err != nil {

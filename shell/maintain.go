@@ -101,7 +101,7 @@ func (c *drawCommand) Run(ctx context.Context, s *streams) error {
 		if err != nil {
 			return fmt.Errorf("draw: %w", err)
 		}
-		d, err := survey.Read(ctx, tx, v, survey.Guess(tx), query.Options{Workers: c.Threads, MemoryBudget: c.work()})
+		d, err := survey.Read(ctx, tx, v, query.Options{Workers: c.Threads, MemoryBudget: c.work()})
 		if err == nil {
 			picture = d.Ego.SVG()
 		}

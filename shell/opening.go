@@ -13,19 +13,12 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // openStore opens a store, saying in words why it cannot.
 func openStore(dir string, opt kv.Options) (*kv.Store, error) {
-	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
-		// A killed import --replace may have left it beside.
-		if err := atomic.Recover(dir); err != nil {
-			return nil, err
-		}
-	}
 	store, err := index.Open(dir, opt)
 	if _, missing := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && errors.Is(missing, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: no such store; import makes one", dir)
@@ -65,16 +58,6 @@ func wayToWrite(dir string, err error) error {
 // read-only.
 func unwritable(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
-}
-
-// withStore opens a store for writing, runs fn, and closes it. It asks no holder.
-func withStore(dir string, opt kv.Options, fn func(*kv.Store) error) (err error) {
-	store, err := openStore(dir, opt)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	return fn(store)
 }
 
 // openToRead opens a store to read it. Several processes may do so at once. A store that was not closed properly is

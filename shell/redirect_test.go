@@ -24,7 +24,9 @@ func TestNoFileIsWrittenIntoAStore(t *testing.T) {
 		entries := must.Get(os.ReadDir("g"))(t)
 		var files []string
 		for _, entry := range entries {
-			files = append(files, entry.Name())
+			if filepath.Ext(entry.Name()) != ".vlog" { // of which each command that writes makes another
+				files = append(files, entry.Name())
+			}
 		}
 		return files
 	}
@@ -44,9 +46,6 @@ func TestNoFileIsWrittenIntoAStore(t *testing.T) {
 			args := strings.Fields(strings.ReplaceAll(command, "F", file))
 			for i := range args {
 				args[i] = strings.ReplaceAll(args[i], "+", " ")
-			}
-			if strings.HasPrefix(command, "export g labels") && filepath.Ext(file) == "" {
-				continue // the name says no format
 			}
 			got := run(t, "", args...)
 			if got.code == exitDone {

@@ -215,8 +215,12 @@ func (c *auditCommand) write(ctx context.Context, s *streams, sample review.Samp
 			how = toRead
 		}
 	}
+	format, err := formatOfFile("audit: --draws", c.Draws)
+	if err != nil {
+		return err
+	}
 	var rows [][]kv.Value
-	err := c.use(s, c.DB, how, func(store *kv.Store) error {
+	err = c.use(s, c.DB, how, func(store *kv.Store) error {
 		audit, err := sample.Draw(ctx, store)
 		if err != nil {
 			return err
@@ -231,10 +235,6 @@ func (c *auditCommand) write(ctx context.Context, s *streams, sample review.Samp
 					return err
 				}
 				rows = append(rows, []kv.Value{id, kv.ValueOf(d.Label)})
-			}
-			format, ok := print.OfFile(c.Draws)
-			if !ok {
-				format = print.FormatCSV
 			}
 			draws := query.NewTable([]query.ColumnInfo{idColumn(tx), {Name: "label", Kind: kv.KindString}}, rows)
 			return s.writeFile(c.Draws, func(w *bufio.Writer) error {

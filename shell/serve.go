@@ -13,7 +13,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
-	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/internal/web"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
@@ -113,13 +112,6 @@ func (a pageAddress) Validate() error { return web.CheckAddress(string(a)) }
 
 // serve serves the page of a store.
 func (f *pageFlags) serve(ctx context.Context, store *kv.Store, opt web.Options) (*web.Server, error) {
-	err := store.View(func(tx *kv.Tx) error {
-		opt.Columns = survey.Guess(tx)
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
 	opt.Store = store
 	page, err := web.Serve(ctx, string(f.Addr), opt)
 	if err != nil {

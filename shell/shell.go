@@ -11,7 +11,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/shell/internal/prompt"
 	"github.com/graphcleaner/graphcleaner/shell/print"
-	"github.com/graphcleaner/graphcleaner/shell/query"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
@@ -76,7 +75,7 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 	}
 	// The terminal can be asked where statements do not come from it, and at the prompt.
 	if print.IsTerminal(s.in) && (opt.Interactive || c.Command+c.File != "" && print.IsTerminal(s.err)) {
-		opt.Confirm = func(ctx context.Context, about query.Question) (bool, error) { return s.confirm(ctx, about.Text) }
+		opt.Confirm = s.confirm
 	}
 	base := task{ReadOnly: c.ReadOnly, Who: c.name(), Rescores: opt.Interactive && !c.NoRescore}
 	at := newDesk(s, &c.resources, c.DB, base)

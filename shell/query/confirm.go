@@ -104,17 +104,17 @@ func decisionText(kind decide.Kind, n int64, class string) string {
 // maxShown is how many of the nodes of a condition are shown before the question whether to decide on them.
 const maxShown = 10
 
-// confirm shows how many nodes a decision is about, and the first of them, and asks whether to decide on them. Of no
-// nodes there is nothing to ask.
+// confirm asks whether to decide on some nodes. Of no nodes there is nothing to ask.
 func (q *query) confirm(ctx context.Context, kind decide.Kind, class string, targets iter.Seq2[target, error]) error {
 	nodes, sum := int64(0), sha256.New()
-	var lines []string
+	fmt.Fprintf(sum, "%d %q\n", kind, class)
+	var about Question
 	for t, err := range targets {
 		if err != nil {
 			return err
 		}
 		if nodes++; nodes <= maxShown {
-			lines = append(lines, "  "+t.text(kind, class))
+			about.First = append(about.First, t.text(kind, class))
 		}
 		fmt.Fprintf(sum, "%d %q %q %d %t %d\n", t.node, t.shown.Label, t.shown.Suggestion, t.shown.Decision, t.shown.Disputed,
 			t.shown.Run)
@@ -122,15 +122,10 @@ func (q *query) confirm(ctx context.Context, kind decide.Kind, class string, tar
 	if nodes == 0 {
 		return nil
 	}
-	about := Question{Text: wording.Sentence(decisionText(kind, nodes, class)) + "?"}
+	about.Text = wording.Sentence(decisionText(kind, nodes, class)) + "?"
 	sum.Sum(about.Digest[:0])
-	if q.Notice != nil {
-		if more := nodes - int64(len(lines)); more > 0 {
-			lines = append(lines, fmt.Sprintf("  and %d more", more))
-		}
-		for _, line := range lines {
-			q.Notice(line)
-		}
+	if more := nodes - int64(len(about.First)); more > 0 {
+		about.First = append(about.First, fmt.Sprintf("and %d more", more))
 	}
 	yes, err := q.Confirm(ctx, about)
 	if err == nil && !yes {

@@ -50,10 +50,9 @@ func ExampleExec() {
 	defer remove()
 
 	opt := query.Options{
-		Who:    "ann",
-		Notice: func(line string) { fmt.Println(line) },
+		Who: "ann",
 		Confirm: func(_ context.Context, about query.Question) (bool, error) {
-			fmt.Println(about.Text)
+			fmt.Printf("%q: %s\n", about.First, about.Text)
 			return true, nil
 		},
 	}
@@ -64,8 +63,7 @@ func ExampleExec() {
 	}
 	fmt.Println(len(made.Decisions()), "decision is made")
 	// Output:
-	//   hub: Theory → Systems
-	// Relabel 1 node as 'Systems'?
+	// ["hub: Theory → Systems"]: Relabel 1 node as 'Systems'?
 	// 1 decision is made
 }
 

@@ -32,18 +32,18 @@ type Options struct {
 	Who string           // who makes decisions; "" means UserName
 	Now func() time.Time // the clock of decisions; nil means time.Now
 
-	// Confirm is asked before a decision with a condition, which is about many nodes at once. The first of these nodes
-	// go to Notice before. If the answer is no, nothing is decided, and the error is ErrNotConfirmed. If Confirm is
-	// nil, nobody is asked.
+	// Confirm is asked before a decision with a condition, which is about many nodes at once. If the answer is no,
+	// nothing is decided, and the error is ErrNotConfirmed. If Confirm is nil, nobody is asked.
 	Confirm func(ctx context.Context, about Question) (bool, error)
 }
 
 // A Question is the argument of Options.Confirm.
 type Question struct {
-	Text string // such as "Accept the suggested labels of 12 nodes?"
+	Text  string   // such as "Accept the suggested labels of 12 nodes?"
+	First []string // what would become of the first of the nodes, a line each
 
-	// Digest is of all the nodes, and of what decide.View has of each. Where the answer comes later, and the statement
-	// is run again, it is for the same nodes, as they were, if the digest is the same.
+	// Digest is of the decision, all the nodes, and what decide.View has of each. Where the answer comes later, and the
+	// statement is run again, it is for the same nodes, as they were, if the digest is the same.
 	Digest [sha256.Size]byte
 }
 

@@ -100,13 +100,19 @@ func open(ctx context.Context, path string, flag int) (*os.File, error) {
 	if info, err := os.Stat(path); err != nil || info.Mode()&fs.ModeNamedPipe == 0 {
 		return os.OpenFile(path, flag, 0)
 	}
-	return await(ctx, func() (*os.File, error) {
+	f, err := await(ctx, func() (*os.File, error) {
 		f, err := os.OpenFile(path, flag, 0)
 		if err == nil && ctx.Err() != nil { // nobody may wait any more
 			return nil, errors.Join(ctx.Err(), f.Close())
 		}
 		return f, err
 	})
+	if ctx.Err() != nil { // the other end has come, so that nothing waits for it
+		if both, err := os.OpenFile(path, os.O_RDWR, 0); err == nil {
+			both.Close() //nolint:errcheck // nothing was written
+		}
+	}
+	return f, err
 }
 
 // await calls fn, which may block. Where ctx ends, and fn does not soon after, it returns the error of ctx, and fn goes
@@ -134,21 +140,16 @@ func await[T any](ctx context.Context, fn func() (T, error)) (T, error) {
 	}
 }
 
-// NewReader returns a reader that reads what r does until ctx ends; then it returns the error of ctx. A file is read
-// only once it has something to read. Any other reader, and a file on Windows, is read by a goroutine of its own: a
-// Read that is under way when ctx ends goes on alone, and what it reads is lost. A File already ends with its own
-// context.
+// NewReader returns a reader that reads what r does. Where r is a file that may block, such as a pipe or a terminal, it
+// waits until ctx ends; then it returns the error of ctx, and the next reader misses nothing. Anything else is returned
+// as it is, and so are all files on Windows.
 func NewReader(ctx context.Context, r io.Reader) io.Reader {
-	switch f := r.(type) {
-	case *File:
-		return f
-	case *os.File:
-		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-			return f
+	if f, ok := r.(*os.File); ok {
+		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+			return newFileReader(ctx, f)
 		}
-		return newFileReader(ctx, f)
 	}
-	return newRelay(ctx, r)
+	return r
 }
 
 // NewWriter returns a writer that writes to w. Where w is a pipe or a socket, and is full, it waits until ctx ends;
@@ -171,36 +172,4 @@ type pipeWriter struct {
 func (w pipeWriter) Write(p []byte) (int, error) {
 	p = bytes.Clone(p) // of the goroutine
 	return await(w.ctx, func() (int, error) { return w.to.Write(p) })
-}
-
-// A relay reads through a goroutine, so that ctx can end the wait for it.
-type relay struct {
-	ctx    context.Context
-	from   io.Reader
-	buffer []byte // of the goroutine while it reads
-	rest   []byte // read and not handed out; a part of buffer
-	err    error  // after rest
-}
-
-// relayBytes is the most that a relay reads at once.
-const relayBytes = 64 << 10
-
-func newRelay(ctx context.Context, from io.Reader) *relay {
-	return &relay{ctx: ctx, from: from, buffer: make([]byte, relayBytes)}
-}
-
-func (r *relay) Read(p []byte) (n int, err error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	if len(r.rest) == 0 && r.err == nil && len(p) > 0 {
-		// From the end of ctx on the buffer may be the goroutine's.
-		n, r.err = await(r.ctx, func() (int, error) { return r.from.Read(r.buffer[:min(len(p), relayBytes)]) })
-		r.rest = r.buffer[:n]
-	}
-	n = copy(p, r.rest)
-	if r.rest = r.rest[n:]; len(r.rest) > 0 {
-		return n, nil
-	}
-	return n, r.err
 }

@@ -17,7 +17,7 @@ import (
 
 // Ask asks the holder of a directory for a job, and returns its result. The holder gets the files as they are open
 // here. If it does not take the job within a time (of one second or more), Ask returns ErrNobody. If ctx ends, the
-// holder ends the job and sends its result. If it does not within a second, Ask returns a *SilentError, or the error of
+// holder ends the job and sends its result. If it does not within a second, Ask returns an ErrSilent, or the error of
 // ctx if the job was not taken. If Out cannot be written to, the job ends, and Ask returns that error.
 func Ask(
 	ctx context.Context, dir string, within time.Duration, request []byte, files []*os.File, s Streams,
@@ -52,7 +52,7 @@ func Ask(
 		result, err = s.follow(events)
 	}
 	if ctx.Err() != nil && events != nil && errors.Is(err, os.ErrDeadlineExceeded) {
-		return nil, &SilentError{ctx.Err()}
+		return nil, fmt.Errorf("%w: %w", ErrSilent, ctx.Err())
 	}
 	return result, errorOf(ctx, err)
 }

@@ -33,6 +33,10 @@ var (
 	// ErrGone is returned by Ask if the holder is gone before it sent the result. The job may have been done or not.
 	ErrGone = errors.New("the process that held the store is gone")
 
+	// ErrSilent is returned by Ask, beside the error of the context, if the asker has ended its job and the holder does
+	// not say so. The job may have been done or not.
+	ErrSilent = errors.New("the process that holds the store does not answer, and may go on with the job")
+
 	// ErrEnded is the cause of the end of a job's context if the holder ends.
 	ErrEnded = errors.New("the process that holds the store ends")
 )
@@ -41,16 +45,6 @@ var (
 type RefusedError struct{ Reason string }
 
 func (e *RefusedError) Error() string { return e.Reason }
-
-// A SilentError says that the asker ended its job, and the holder did not answer. The job may have been done or not. It
-// is the error of the context of the asker.
-type SilentError struct{ err error }
-
-func (e *SilentError) Error() string {
-	return "the process that holds the store does not answer, and may go on with the job"
-}
-
-func (e *SilentError) Unwrap() error { return e.err }
 
 // strangerText tells an asker that a store is held by a process of another user.
 func strangerText(pid, uid int) string {

@@ -76,28 +76,17 @@ func (l connListener) Accept() (net.Conn, error) {
 
 // Stop takes no more jobs.
 func (s *Server) Stop() error {
-	_, err := s.stopIf(func() bool { return true })
-	return err
-}
-
-// stopIf is Stop if a condition is true.
-func (s *Server) stopIf(condition func() bool) (stopped bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stopped || !condition() {
-		return s.stopped, nil
+	if s.stopped {
+		return nil
 	}
 	s.stopped = true
-	return true, s.place.Close()
+	return s.place.Close()
 }
 
 // End ends the jobs. Their contexts have the cause ErrEnded.
 func (s *Server) End() { s.end(ErrEnded) }
-
-// StopIdle is Stop if no job runs. Else it does nothing, and idle is false.
-func (s *Server) StopIdle() (idle bool, err error) {
-	return s.stopIf(func() bool { return s.jobs == 0 })
-}
 
 // Close stops, and waits for the jobs. Who has no job by then can ask again.
 func (s *Server) Close() error {

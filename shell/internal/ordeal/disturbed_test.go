@@ -28,7 +28,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell"
-	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
 	"github.com/graphcleaner/graphcleaner/shell/internal/demograph"
 )
 
@@ -511,11 +510,9 @@ func filesIn(t *testing.T, dir string) (names []string) {
 // noStore is the contents of a store that is not there.
 const noStore = "no store"
 
-// contents is all that a store holds, as text, except the times in it. A replacement that was killed between its two
-// renames is taken back first, as every command does.
+// contents is all that a store holds, as text, except the times in it.
 func contents(t *testing.T, db string) (text string) {
 	t.Helper()
-	must.Do(t, atomic.Recover(db))
 	if _, err := os.Stat(db); errors.Is(err, fs.ErrNotExist) {
 		return noStore
 	}

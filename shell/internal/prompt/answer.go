@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"context"
+	"crypto/sha256"
 	"io"
 	"time"
 
@@ -20,6 +21,11 @@ type Question struct {
 	Step   query.Step
 	Format print.Format
 	Screen print.Screen // that shows the answer
+
+	// A decision about many nodes that asks is not done, and the error is an *UnconfirmedError, unless its question has
+	// been confirmed: that with this digest.
+	Asks      bool
+	Confirmed [sha256.Size]byte
 
 	parsed *query.Statement // of Step; nil in a Question from another process
 }
@@ -40,10 +46,12 @@ func (q *Question) Statement() (query.Statement, error) {
 type Listener struct {
 	Out    io.Writer
 	Notice func(line string) // what people should know, before the answer
-
-	// Confirm is asked before a decision about many nodes. It may be nil: then nobody is asked.
-	Confirm func(ctx context.Context, about query.Question) (bool, error)
 }
+
+// An UnconfirmedError has the question to which a decision needs a yes.
+type UnconfirmedError struct{ query.Question }
+
+func (e *UnconfirmedError) Error() string { return e.Text }
 
 // An Outcome has the number of rows of an answer, and the facts to tell beside.
 type Outcome struct {
@@ -56,7 +64,7 @@ type Outcome struct {
 // Open is a store that is open in this process.
 type Open struct {
 	Store   *kv.Store
-	Options query.Options // without Notice and Confirm, which are those of the Listener
+	Options query.Options // without Notice and Confirm
 }
 
 // Answer answers a question.
@@ -67,7 +75,14 @@ func (o *Open) Answer(ctx context.Context, q Question, to Listener) (outcome Out
 		return outcome, err
 	}
 	opt := o.Options
-	opt.Confirm = to.Confirm
+	if q.Asks {
+		opt.Confirm = func(_ context.Context, about query.Question) (bool, error) {
+			if about.Digest != q.Confirmed {
+				return false, &UnconfirmedError{about}
+			}
+			return true, nil
+		}
+	}
 	opt.Notice = func(line string) { to.Notice(print.EscapeControls(line)) }
 	if statement.Writes() {
 		result, err := statement.Exec(ctx, o.Store, opt)

@@ -3,6 +3,7 @@ package prompt
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -20,8 +21,8 @@ type Options struct {
 	Store Store
 
 	// In holds statements that end with a semicolon or with the input, and dot commands of a line each; a statement has
-	// a MiB at most. The end of ctx ends the wait for In. Where In is no file, a Read of it that is under way then goes
-	// on alone. Answers go to Out and everything else, such as the threshold a guarantee came to, to Err.
+	// a MiB at most. The end of ctx ends the wait for In, if it is a file. Answers go to Out and everything else, such
+	// as the threshold a guarantee came to, to Err.
 	In       io.Reader
 	Out, Err io.Writer
 
@@ -42,7 +43,7 @@ type Options struct {
 	// Decisions on the nodes of a condition want a yes: Yes gives it to all, and else Confirm is asked. Without
 	// Confirm, they are refused with ErrNotConfirmed.
 	Yes     bool
-	Confirm func(ctx context.Context, about query.Question) (bool, error)
+	Confirm func(ctx context.Context, question string) (bool, error)
 }
 
 // Run answers the statements of an input in turn. It stops at the first that fails, unless it is Interactive, and
@@ -50,12 +51,6 @@ type Options struct {
 // are no errors.
 func Run(ctx context.Context, opt Options) error {
 	s := &session{opt: opt, out: opt.Out, format: opt.Format}
-	switch {
-	case opt.Yes:
-		s.opt.Confirm = nil
-	case opt.Confirm == nil:
-		s.opt.Confirm = refuse
-	}
 	if opt.Note == nil {
 		s.opt.Note = s.say
 	}
@@ -75,12 +70,6 @@ func Run(ctx context.Context, opt Options) error {
 		err = errors.New("a Parquet file holds one answer: got no statement")
 	}
 	return cmp.Or(err, s.endOutput(err != nil))
-}
-
-// refuse answers a question where there is nobody to ask.
-func refuse(_ context.Context, about query.Question) (bool, error) {
-	return false, fmt.Errorf("%w: there is no terminal to ask at, and --yes was not given: %s", query.ErrNotConfirmed,
-		about.Text)
 }
 
 // errQuit is the wish to leave.
@@ -138,15 +127,20 @@ func (s *session) step(ctx context.Context, next query.Step) error {
 		return nil
 	}
 	on := print.ScreenOf(s.out)
-	question := Question{Step: next, Format: s.format, Screen: *on}
+	question := Question{Step: next, Format: s.format, Screen: *on, Asks: !s.opt.Yes}
 	if _, err := question.Statement(); err != nil {
 		return err // no store is needed to say so
 	}
 	if s.asked++; s.asked > 1 && s.format == print.FormatParquet {
 		return &query.TextError{Pos: next.Pos, Err: errors.New("a Parquet file holds one answer: got a second statement")}
 	}
-	to := Listener{Out: s.out, Notice: s.opt.Note, Confirm: s.opt.Confirm}
-	outcome, err := s.opt.Store.Answer(ctx, question, to)
+	outcome, err := s.opt.Store.Answer(ctx, question, Listener{Out: s.out, Notice: s.opt.Note})
+	for question.Asks && err != nil {
+		if err = s.confirm(ctx, &question, err); err != nil {
+			return err
+		}
+		outcome, err = s.opt.Store.Answer(ctx, question, Listener{Out: s.out, Notice: s.opt.Note})
+	}
 	if err != nil {
 		return err
 	}
@@ -155,6 +149,30 @@ func (s *session) step(ctx context.Context, next query.Step) error {
 		s.opt.Note(wording.Count(outcome.Rows, "row", "rows") + " to " + s.output.name)
 	}
 	return nil
+}
+
+// confirm asks what an UnconfirmedError asks, and notes the yes in the question. Any other error it returns.
+func (s *session) confirm(ctx context.Context, q *Question, err error) error {
+	about, ok := errors.AsType[*UnconfirmedError](err)
+	if !ok {
+		return err
+	}
+	if q.Confirmed != [sha256.Size]byte{} {
+		s.opt.Note("the nodes have changed since you were asked:")
+	}
+	for _, line := range about.First {
+		s.opt.Note("  " + print.EscapeControls(line))
+	}
+	if s.opt.Confirm == nil {
+		return fmt.Errorf("%w: there is no terminal to ask at, and --yes was not given: %s", query.ErrNotConfirmed,
+			about.Text)
+	}
+	yes, err := s.opt.Confirm(ctx, about.Text)
+	if err == nil && !yes {
+		err = fmt.Errorf("nothing is decided: %w", query.ErrNotConfirmed)
+	}
+	q.Confirmed = about.Digest
+	return err
 }
 
 // sayRows prints how many rows a table had, to people, and the time if asked.

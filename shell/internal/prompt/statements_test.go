@@ -95,8 +95,8 @@ func answerData(t *testing.T, d *datadriven.TestData, store *Open) string {
 		case "yes":
 			opt.Yes = true
 		case "says-yes", "says-no":
-			opt.Confirm = func(_ context.Context, about query.Question) (bool, error) {
-				people.WriteString(about.Text + "\n")
+			opt.Confirm = func(_ context.Context, question string) (bool, error) {
+				people.WriteString(question + "\n")
 				return arg.Key == "says-yes", nil
 			}
 		default:

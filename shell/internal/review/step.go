@@ -63,7 +63,7 @@ func (s *Step) Do(ctx context.Context, store *kv.Store, opt query.Options) (r Re
 		err = store.View(func(tx *kv.Tx) error {
 			v, err := tx.Node(s.Show)
 			if err == nil {
-				r.Dossier, err = survey.Read(ctx, tx, v, survey.Guess(tx), opt)
+				r.Dossier, err = survey.Read(ctx, tx, v, opt)
 			}
 			return err
 		})

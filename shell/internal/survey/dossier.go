@@ -39,12 +39,12 @@ type Neighbor struct {
 }
 
 // Read reads the dossier of a node within the memory of some options.
-func Read(ctx context.Context, tx *kv.Tx, v kv.NodeID, columns Columns, opt query.Options) (*Dossier, error) {
+func Read(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt query.Options) (*Dossier, error) {
 	e, err := cleaner.Glance(ctx, tx, v, ops.Options{Workers: opt.Workers, MemoryBudget: opt.MemoryBudget})
 	if err != nil {
 		return nil, err
 	}
-	s := newSurveyor(tx, columns)
+	s := newSurveyor(tx)
 	d := &Dossier{Explanation: e, Choices: choices(e, s.classes), Classes: s.classes, places: s.places}
 	if d.Title, err = s.title(v); err != nil {
 		return nil, err
@@ -55,10 +55,10 @@ func Read(ctx context.Context, tx *kv.Tx, v kv.NodeID, columns Columns, opt quer
 			return nil, err
 		}
 		switch text := print.EscapeLines(print.Brief(value)); {
-		case value.IsNull() || text == "" || name == columns.Title:
-		case name == columns.Text:
+		case value.IsNull() || text == "" || name == s.columns.Title:
+		case name == s.columns.Text:
 			d.Text = text
-		case name == columns.Link:
+		case name == s.columns.Link:
 			d.Link = text
 		default:
 			d.Properties = append(d.Properties, Property{name, text})

@@ -59,8 +59,8 @@ type surveyor struct {
 	places  map[string]int
 }
 
-func newSurveyor(tx *kv.Tx, columns Columns) *surveyor {
-	s := &surveyor{tx: tx, graph: tx.Undirected(), columns: columns, places: map[string]int{}}
+func newSurveyor(tx *kv.Tx) *surveyor {
+	s := &surveyor{tx: tx, graph: tx.Undirected(), columns: Guess(tx), places: map[string]int{}}
 	for i, at := range query.ClassOrder(tx.Classes()) {
 		s.classes = append(s.classes, tx.Classes()[at])
 		s.places[s.classes[i]] = i

@@ -18,12 +18,12 @@ import (
 )
 
 // dossierOf is the dossier of a node of a store.
-func dossierOf(t *testing.T, store *kv.Store, id string, columns Columns) (d *Dossier) {
+func dossierOf(t *testing.T, store *kv.Store, id string) (d *Dossier) {
 	t.Helper()
 	must.Do(t, store.View(func(tx *kv.Tx) error {
 		v, err := tx.Node(id)
 		if err == nil {
-			d, err = Read(t.Context(), tx, v, columns, query.Options{})
+			d, err = Read(t.Context(), tx, v, query.Options{})
 		}
 		return err
 	}))
@@ -33,7 +33,7 @@ func dossierOf(t *testing.T, store *kv.Store, id string, columns Columns) (d *Do
 // surveyed is the picture of a node of a store of papers.
 func surveyed(t *testing.T, store *kv.Store, id string) *picture.Ego {
 	t.Helper()
-	return dossierOf(t, store, id, Columns{Title: "title"}).Ego
+	return dossierOf(t, store, id).Ego
 }
 
 // TestSuspects has what is said of nodes with neighbours, without any, and with one that has no label.
@@ -107,12 +107,12 @@ func TestHub(t *testing.T) {
 	}
 	must.Get(load.Commit(t.Context(), nil))(t)
 	store := papers.Reopen(t, dir)
-	e := dossierOf(t, store, "hub", Columns{}).Ego
+	e := dossierOf(t, store, "hub").Ego
 	if e.Neighbors != picture.MostNeighbors || len(e.Nodes) > picture.Most || e.Votes[1] != 33333 {
 		t.Errorf("got %d neighbours, %d nodes and votes %v, want %d, and all neighbours counted", e.Neighbors, len(e.Nodes),
 			e.Votes, picture.MostNeighbors)
 	}
-	beside := dossierOf(t, store, "7", Columns{}).Ego
+	beside := dossierOf(t, store, "7").Ego
 	if len(beside.Nodes) > picture.Most || len(beside.Edges) > 1+followedEdges {
 		t.Errorf("got %d nodes and %d edges beside the hub", len(beside.Nodes), len(beside.Edges))
 	}
@@ -142,7 +142,7 @@ func TestGuess(t *testing.T) {
 	if want := (Columns{Title: "Label_Text", Text: "BODY"}); columns != want {
 		t.Errorf("got %+v, want %+v", columns, want)
 	}
-	one, two := dossierOf(t, store, "1", columns), dossierOf(t, store, "2", columns)
+	one, two := dossierOf(t, store, "1"), dossierOf(t, store, "2")
 	const shown = `words\x1b`
 	if one.Title != shown || one.Text != shown || two.Title != "2" || two.Text != "" {
 		t.Errorf("got %q and %q, and %q and %q", one.Title, one.Text, two.Title, two.Text)
@@ -159,7 +159,7 @@ func TestGuess(t *testing.T) {
 // TestReplies has words about a node as it was shown, and their undo.
 func TestReplies(t *testing.T) {
 	store, opt := papers.Cleaned(t), query.Options{Who: "ann"}
-	seen := dossierOf(t, store, "p4", Columns{}).View
+	seen := dossierOf(t, store, "p4").View
 	write := func(kind decide.Kind, label string, seen decide.View) (Done, error) {
 		return Reply{ID: "p4", Kind: kind, Label: label, Seen: seen}.Write(t.Context(), store, opt)
 	}

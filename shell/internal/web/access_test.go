@@ -15,7 +15,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 )
 
 // paths are all that can be asked for.
@@ -282,7 +281,6 @@ func TestHostileText(t *testing.T) {
 	store := papers.Reopen(t, dir)
 	c := serve(t, store, func(o *Options) {
 		o.Name, o.Query.Who = markup, markup
-		o.Columns = survey.Columns{Title: "title", Text: "text", Link: "link"}
 	})
 	browser := c.browser()
 	for _, id := range []string{markup, "?id=x&y#z", "../../etc"} {

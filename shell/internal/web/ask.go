@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -47,8 +46,8 @@ const pageRows = 100
 // listing is the statement that lists nodes with their titles.
 func (s *Server) listing(of string) string {
 	title := ""
-	if s.Columns.Title != "" {
-		title = ", " + query.QuoteName(s.Columns.Title)
+	if s.title != "" {
+		title = ", " + query.QuoteName(s.title)
 	}
 	return of + " return id" + title + ", label, suggested, score, confidence, decision"
 }
@@ -87,10 +86,8 @@ func (s *Server) ask(r *http.Request) (answer, error) {
 // they are: the confirmation is that of the question.
 func (s *Server) asking(view *asked, confirmed string) query.Options {
 	opt := s.Query
-	opt.Notice = func(line string) { view.First = append(view.First, strings.TrimSpace(line)) }
 	opt.Confirm = func(_ context.Context, about query.Question) (bool, error) {
-		sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%x", view.Statement, about.Digest))
-		view.Question, view.Confirm = about.Text, hex.EncodeToString(sum[:])
+		view.Question, view.First, view.Confirm = about.Text, about.First, hex.EncodeToString(about.Digest[:])
 		return view.Confirm == confirmed, nil
 	}
 	return opt

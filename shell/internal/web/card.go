@@ -66,7 +66,7 @@ func (s *Server) card(ctx context.Context, tx *kv.Tx, v kv.NodeID) (*card, error
 	if err != nil && !errors.Is(err, cleaner.ErrNotCleaned) {
 		return nil, err
 	}
-	d, err := survey.Read(ctx, tx, v, s.Columns, s.Query)
+	d, err := survey.Read(ctx, tx, v, s.Query)
 	if err != nil {
 		return nil, err
 	}

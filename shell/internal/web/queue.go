@@ -169,7 +169,7 @@ func (s *Server) addDraw(ctx context.Context, tx *kv.Tx, view *audit) error {
 			continue
 		}
 		view.Skipped = 0
-		if view.Draw, err = survey.Read(ctx, tx, d.Node, s.Columns, s.Query); err == nil {
+		if view.Draw, err = survey.Read(ctx, tx, d.Node, s.Query); err == nil {
 			view.Seen = encodeView(view.Draw.View)
 		}
 		return err

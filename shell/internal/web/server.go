@@ -24,12 +24,11 @@ import (
 // Options say what the page shows, and who decides.
 type Options struct {
 	Store      *kv.Store
-	Name       string         // the name of the store on the page
-	Query      query.Options  // who decides, and what a statement may use
-	Where      string         // the filter of the queue at first: a condition, as in the statement suspects
-	Columns    survey.Columns // what a node is called, and what is shown of it
-	ReadOnly   bool           // no decision
-	KeepScores bool           // the scores around a decision stay as they are
+	Name       string        // the name of the store on the page
+	Query      query.Options // who decides, and what a statement may use
+	Where      string        // the filter of the queue at first: a condition, as in the statement suspects
+	ReadOnly   bool          // no decision
+	KeepScores bool          // the scores around a decision stay as they are
 }
 
 // A Server serves the page. All who open it review as one person, with one queue: another person has a Server of their
@@ -37,6 +36,7 @@ type Options struct {
 type Server struct {
 	Options
 	ctx      context.Context // of the server; it ends with Close
+	title    string          // the property that nodes are called by in lists; "" if there is none
 	began    time.Time
 	keys     keys
 	hosts    []string // that requests may name
@@ -114,12 +114,20 @@ func Serve(ctx context.Context, address string, opt Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	title := ""
+	err = opt.Store.View(func(tx *kv.Tx) error {
+		title = survey.Guess(tx).Title
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(ctx)
-	s := &Server{Options: opt, ctx: ctx, began: time.Now(), listener: listener, stop: stop,
+	s := &Server{Options: opt, ctx: ctx, title: title, began: time.Now(), listener: listener, stop: stop,
 		hosts: hostsOf(listener.Addr())}
 	s.ReadOnly = s.ReadOnly || opt.Store.ReadOnly()
 	s.Query.Rescores = !s.KeepScores

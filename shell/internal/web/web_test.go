@@ -24,7 +24,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
@@ -42,8 +41,7 @@ type client struct {
 // serve serves the page of a store.
 func serve(t *testing.T, store *kv.Store, change func(*Options)) *client {
 	t.Helper()
-	opt := Options{Store: store, Name: "papers", Query: query.Options{Who: "ann", Workers: 2},
-		Columns: survey.Columns{Title: "title"}}
+	opt := Options{Store: store, Name: "papers", Query: query.Options{Who: "ann", Workers: 2}}
 	if change != nil {
 		change(&opt)
 	}
@@ -389,7 +387,7 @@ func TestMany(t *testing.T) {
 // TestAsk answers statements: as rows with links, as a text, as a question, or with an error in its place.
 func TestAsk(t *testing.T) {
 	store := papers.Scored(t, 1000)
-	c := serve(t, store, func(o *Options) { o.Columns = survey.Columns{} }).browser()
+	c := serve(t, store, nil).browser()
 	seen := map[string]bool{}
 	address := "ask?" + valuesOf([]string{"statement", "nodes order by score desc -- all"}).Encode()
 	for pages := 0; address != ""; pages++ {
@@ -473,7 +471,7 @@ func TestPrograms(t *testing.T) {
 // TestTurns has undo and decisions at once: each undo takes back one reply.
 func TestTurns(t *testing.T) {
 	store := papers.Scored(t, 1000)
-	c := serve(t, store, func(o *Options) { o.KeepScores, o.Columns = true, survey.Columns{} }).browser()
+	c := serve(t, store, func(o *Options) { o.KeepScores = true }).browser()
 	const replies = 20
 	var seen []string
 	for i := range replies {
