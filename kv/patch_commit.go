@@ -130,6 +130,9 @@ func (r *resolvedPatch) rewrite(ctx context.Context) (err error) {
 
 // rewriteGraph writes the lists and the dictionary.
 func (r *resolvedPatch) rewriteGraph(ctx context.Context, w *rewriter) error {
+	if r.Patch.edges.Len() > 0 || r.stats.RemovedNodes > 0 {
+		r.b.touched.Of(edgesTouched).All = true
+	}
 	r.b.draft.Nodes += int(r.stats.Nodes)
 	if r.stats.RemovedNodes > 0 {
 		r.b.draft.Removed += int(r.stats.RemovedNodes)

@@ -411,3 +411,30 @@ func TestPatchIndexesNoNewColumn(t *testing.T) {
 		})
 	}
 }
+
+// A graph that is written again has touched edges if some were added, and not for new labels alone.
+func TestRewriteTouchesEdges(t *testing.T) {
+	s := numbered(t, 20, false, LoadOptions{})
+	for _, adds := range []bool{false, true} {
+		var mark uint64
+		view(t, s, func(tx *Tx) (err error) {
+			mark, err = tx.LastCommit()
+			return err
+		})
+		p := must.Get(s.NewPatch(PatchOptions{most: noneInUpdate}))(t)
+		must.Do(t, p.AddNode(Node{ID: "é3", Label: "new"}))
+		if adds {
+			must.Do(t, p.AddEdge("é0", "é9", 1))
+		}
+		if stats := must.Get(p.Commit(t.Context()))(t); !stats.Rewritten {
+			t.Fatal("it is not written again")
+		}
+		view(t, s, func(tx *Tx) error {
+			c, err := tx.ChangesSince(mark)
+			if err == nil && c.Edges().All != adds {
+				t.Errorf("added edges: %v, touched edges: %v", adds, c.Edges().All)
+			}
+			return err
+		})
+	}
+}

@@ -75,7 +75,6 @@ func (w *rewriter) graph(ctx context.Context, from source, edits iter.Seq2[edit,
 		return err
 	}
 	draft.Graph, draft.LoadedNodes, draft.EdgeDeltas, draft.Unnamed = g, draft.Nodes, 0, draft.Removed
-	w.bulk.touched.Of(edgesTouched).All = true
 	if err := w.positions(ctx, from.numbers); err != nil {
 		return err
 	}
