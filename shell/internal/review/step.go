@@ -122,10 +122,7 @@ func (f *Find) do(ctx context.Context, store *kv.Store, who string) (r Result, e
 		case f.Audit == nil:
 			nodes, r.Notices, err = query.Suspects(ctx, tx, f.Where, 0)
 			if _, ok := query.Position(err); ok {
-				err = fmt.Errorf("--where: %w", err)
-			}
-			if err != nil {
-				return err
+				return fmt.Errorf("--where: %w", err)
 			}
 		case r.Audit != nil:
 			for _, d := range r.Audit.Open(who) {
@@ -139,7 +136,7 @@ func (f *Find) do(ctx context.Context, store *kv.Store, who string) (r Result, e
 			}
 			r.IDs = append(r.IDs, id)
 		}
-		return nil
+		return err
 	})
 	return r, err
 }
