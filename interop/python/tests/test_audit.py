@@ -52,7 +52,7 @@ def test_whole_audit_with_numbers_for_ids(tmp_path):
 
 def test_refused_audits(papers, tmp_path):
     store = graphcleaner.open(papers)
-    for size, said in {0: "want 1 or more", 1.5: "want a whole number", 9999: "want at most"}.items():
+    for size, said in {0: "want 1 or more", 1.5: "want a whole number", 9999: "want 1 to"}.items():
         with pytest.raises(GraphcleanerError, match=f"size.*{said}"):
             store.audit(size=size)
     with pytest.raises(GraphcleanerError, match="seed: got one without size"):
