@@ -150,6 +150,9 @@ func DrawAudit(ctx context.Context, s *kv.Store, size int, seed uint64) error {
 		return fmt.Errorf("%w: a sample of %d, want from 1 to %d", ErrAudit, size, MostAuditDraws)
 	}
 	return s.Update(func(tx *kv.Tx) error {
+		if _, err := lastRun(tx); err != nil {
+			return err
+		}
 		record, err := readAuditRecord(tx)
 		if errors.Is(err, kv.ErrNotFound) {
 			record, err = newAuditRecord(ctx, tx, seed)
@@ -246,8 +249,8 @@ func countJudgements(ctx context.Context, tx *kv.Tx, nodes kv.NodeID) (right, wr
 	return right, wrong, err
 }
 
-// ReadAudit tells where the audit of a store stands; nil before the first draw. Draws whose node was removed, or whose
-// label something other than a decision has changed, are left out.
+// ReadAudit tells where the audit of a store stands; nil before the first draw, and without a run. Draws whose node was
+// removed, or whose label something other than a decision has changed, are left out.
 func ReadAudit(ctx context.Context, tx *kv.Tx) (*Audit, error) {
 	r, err := readAuditRecord(tx)
 	if errors.Is(err, kv.ErrNotFound) {
@@ -257,6 +260,9 @@ func ReadAudit(ctx context.Context, tx *kv.Tx) (*Audit, error) {
 		return nil, err
 	}
 	of, err := r.answered(ctx, tx)
+	if errors.Is(err, ErrNotCleaned) { // the runs were lost
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -302,6 +308,9 @@ func ReadLook(ctx context.Context, tx *kv.Tx) (look int, behind bool, err error)
 		return 0, false, err
 	}
 	of, err := r.answered(ctx, tx)
+	if errors.Is(err, ErrNotCleaned) {
+		return 0, false, nil
+	}
 	if err != nil {
 		return 0, false, err
 	}

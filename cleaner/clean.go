@@ -48,10 +48,10 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		return nil, fmt.Errorf("clean: %w", kv.ErrReadOnly) // now, not when everything is computed
 	}
 	start := time.Now()
-	if err := prepare(ctx, s, opt); err != nil {
+	tx, err := prepare(ctx, s, opt)
+	if err != nil {
 		return nil, err
 	}
-	tx := s.Begin()
 	defer tx.Close()
 	place, err := workplace.Open(ctx, s, tx)
 	if err != nil {
@@ -94,10 +94,11 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 }
 
 // prepare makes what a cleaning needs and a store lacks: predictions of every node that the kept classifier can
-// predict, and the index on label. It begins to once the plan says that the store can be cleaned.
-func prepare(ctx context.Context, s *kv.Store, opt Options) error {
+// predict, and the index on label. It begins to once the plan says that the store can be cleaned. It returns a snapshot
+// that has them.
+func prepare(ctx context.Context, s *kv.Store, opt Options) (tx *kv.Tx, err error) {
 	var bare, indexed bool
-	err := s.View(func(tx *kv.Tx) error {
+	err = s.View(func(tx *kv.Tx) error {
 		if err := checkLabels(tx); err != nil {
 			return err
 		}
@@ -114,27 +115,28 @@ func prepare(ctx context.Context, s *kv.Store, opt Options) error {
 		return plan.Refusal
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if bare {
 		opt.notice("no predictions in the store: training the built-in base classifier")
 		if _, err := Predict(ctx, s, opt); err != nil {
-			return fmt.Errorf("base predictions: %w", err)
+			return nil, fmt.Errorf("base predictions: %w", err)
 		}
 	}
 	if !indexed {
 		if err := index.Create(ctx, s, kv.LabelColumn); err != nil && !errors.Is(err, kv.ErrExists) {
-			return fmt.Errorf("index on %s: %w", kv.LabelColumn, err)
+			return nil, fmt.Errorf("index on %s: %w", kv.LabelColumn, err)
 		}
 		opt.stage("index")
 	}
-	for { // until nobody has added nodes meanwhile
+	for { // until nobody has added nodes since the snapshot
+		tx = s.Begin()
 		filled, err := fillPredictions(ctx, s, opt, false)
-		if errors.Is(err, errNoClassifier) {
-			return nil
+		if errors.Is(err, errNoClassifier) || err == nil && filled == 0 {
+			return tx, nil
 		}
-		if err != nil || filled == 0 {
-			return err
+		if tx.Close(); err != nil {
+			return nil, err
 		}
 	}
 }

@@ -340,7 +340,7 @@ type RowError struct {
 	Msg  string
 }
 
-// Error reads "predictions of node p17: class Theory is NaN, want a probability from 0 to 1".
+// Error reads "predictions of node p17: class Theory is 1.2, want a probability from 0 to 1".
 func (e *RowError) Error() string {
 	return fmt.Sprintf("predictions of node %s: %s", e.ID, e.Msg)
 }

@@ -39,6 +39,7 @@ func TestRepairOfRuns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := cleaned(t, 41, nodes)
 			mustClean(t, s, Options{Method: paper.Published, Seed: 2})
+			must.Do(t, DrawAudit(t.Context(), s, 10, 1))
 			must.Do(t, s.Update(test.damage))
 			if len(runProblems(t, s)) == 0 {
 				t.Error("Check finds no damage")
@@ -75,7 +76,10 @@ func TestRepairOfRuns(t *testing.T) {
 				return err
 			})
 			must.Do(t, Repair(t.Context(), s, func(m kv.Correction) { t.Errorf("repairing again did %v", m) }))
-			if run := mustClean(t, s, Options{Method: paper.Published}); run.ID != test.last+1 {
+			if err := DrawAudit(t.Context(), s, 20, 1); test.last == 0 != errors.Is(err, ErrNotCleaned) {
+				t.Errorf("more draws of the audit: got %v", err)
+			}
+			if run := mustClean(t, s, Options{}); run.ID != test.last+1 {
 				t.Errorf("cleaned again: got run %d, want %d", run.ID, test.last+1)
 			}
 			if problems := runProblems(t, s); len(problems) > 0 {

@@ -286,7 +286,7 @@ func (e *estimate) print(s *streams) error {
 		fmt.Fprintf(&b, "store        %s, after clean %s\n", byteSize(e.Store), byteSize(e.Cleaned))
 		fmt.Fprintf(&b, "temporary    %s on disk\n", byteSize(e.Temporary))
 	}
-	verdict := "fits"
+	verdict := "fits in memory"
 	if !e.Fits {
 		verdict = "clean refuses: " + e.Refused
 	}

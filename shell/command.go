@@ -43,12 +43,14 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/evaluate"
+	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
@@ -339,10 +341,14 @@ type interruptedError struct {
 func (e *interruptedError) Error() string { return e.err.Error() }
 func (e *interruptedError) Unwrap() error { return e.err }
 
-// leaving says what is left behind if err is an interruption.
+// leaving says what is left behind if err is an interruption, or a full disk.
 func leaving(err error, format string, args ...any) error {
+	state := fmt.Sprintf(format, args...)
 	if errors.Is(err, context.Canceled) {
-		return &interruptedError{state: fmt.Sprintf(format, args...), err: err}
+		return &interruptedError{state: state, err: err}
+	}
+	if errors.Is(err, kv.ErrNoSpace) || errors.Is(err, syscall.ENOSPC) {
+		return fmt.Errorf("%w; make room: %s", err, state)
 	}
 	return err
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// draftBytes is the memory of a draft and of the decision that it becomes, with their texts, about.
+// draftBytes is the memory of a draft and of the decision that it becomes, about, if its reason is short.
 const draftBytes = 700
 
 // writeInBulk is WriteSteps for more than a transaction holds. It writes the columns anew, and sorts the entries into

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,9 @@ func Check(ctx context.Context, tx *kv.Tx, report func(kv.Problem)) error {
 	problem := func(what string) { report(kv.Problem{Where: "history", What: what}) }
 	for _, find := range []finder{findFlaws, compareNodes} {
 		err := find(ctx, tx, func(f flaw) error {
-			problem(f.what)
+			if f.what != "" {
+				problem(f.what)
+			}
 			return nil
 		})
 		if err != nil {
@@ -45,7 +48,8 @@ func Repair(ctx context.Context, s *kv.Store, report func(kv.Correction)) error 
 		find       finder
 		what, done string
 	}{
-		{findLostNodes, "%d nodes, of some of which there are entries, are not there", "added again, without edges"},
+		{findLostNodes, "%d nodes, up to the last that an entry is about, are not there",
+			"added again, without edges; those that no entry is about are removed"},
 		{findFlaws, "%d records are missing or wrong", "put right; lost entries are left out, as if nobody had made them"},
 		{compareNodes, "%d values of labels and decisions are not what the last entries about their nodes say", "set again"},
 	} {
@@ -66,20 +70,21 @@ func Repair(ctx context.Context, s *kv.Store, report func(kv.Correction)) error 
 
 // A flaw is what is wrong with the history, or with what a node has of it.
 type flaw struct {
-	what   string
-	mend   func(*kv.Tx) error // puts it right; nil: nothing can
-	isLost bool               // an entry cannot be read
+	what string             // "" if an earlier flaw says it
+	mend func(*kv.Tx) error // puts it right; nil: nothing can
+	lost int64              // how many entries cannot be read
 }
 
 // A finder calls a function for each flaw of one sort in a snapshot.
 type finder func(ctx context.Context, tx *kv.Tx, fn func(flaw) error) error
 
-// batchSize is how many flaws are mended in one transaction.
+// batchSize is how many flaws, and lost entries of one, are mended in one transaction.
 const batchSize = 200
 
 // mend mends what is found in a snapshot. It counts what is on disk, and the lost entries among it.
-func mend(ctx context.Context, s *kv.Store, find finder) (mended int, lost int64, err error) {
+func mend(ctx context.Context, s *kv.Store, find finder) (mended, lost int64, err error) {
 	var found []flaw
+	var size int64
 	mendAll := func() error {
 		err := s.UpdateContext(ctx, func(tx *kv.Tx) error {
 			for _, f := range found {
@@ -93,19 +98,18 @@ func mend(ctx context.Context, s *kv.Store, find finder) (mended int, lost int64
 			return err
 		}
 		for _, f := range found {
-			if mended++; f.isLost {
-				lost++
-			}
+			mended += max(1, f.lost)
+			lost += f.lost
 		}
-		found = nil
+		found, size = nil, 0
 		return nil
 	}
 	err = s.View(func(tx *kv.Tx) error {
 		return find(ctx, tx, func(f flaw) error {
 			if f.mend != nil {
-				found = append(found, f)
+				found, size = append(found, f), size+max(1, f.lost)
 			}
-			if len(found) < batchSize {
+			if size < batchSize {
 				return nil
 			}
 			return mendAll()
@@ -157,7 +161,7 @@ func findLostNodes(ctx context.Context, tx *kv.Tx, fn func(flaw) error) error {
 // lostEntry is that an entry cannot be read.
 func lostEntry(seq int64, format string, args ...any) flaw {
 	what := fmt.Sprintf("entry %d %s", seq, fmt.Sprintf(format, args...))
-	return flaw{what, putting(entryKey(seq), []byte{lostForm}), true}
+	return flaw{what, putting(entryKey(seq), []byte{lostForm}), 1}
 }
 
 // putting puts a record.
@@ -179,11 +183,27 @@ func findFlaws(ctx context.Context, tx *kv.Tx, fn func(flaw) error) error {
 		return err
 	}
 	last, sound := int64(0), int64(0) // entry, and how many are found by their nodes
-	missing := func(end int64) (err error) {
-		for ; last < end && err == nil; last++ {
-			err = fn(lostEntry(last+1, "is missing"))
+	missing := func(end int64) error {
+		what := fmt.Sprintf("entry %d is missing", end)
+		if last+1 < end {
+			what = fmt.Sprintf("entries %d to %d are missing", last+1, end)
 		}
-		return err
+		for ; last < end; what = "" {
+			before, to := last, min(last+batchSize, end)
+			last = to
+			err := fn(flaw{what: what, lost: to - before, mend: func(tx *kv.Tx) error {
+				for seq := before + 1; seq <= to; seq++ {
+					if err := putting(entryKey(seq), []byte{lostForm})(tx); err != nil {
+						return err
+					}
+				}
+				return nil
+			}})
+			if err != nil || ctx.Err() != nil {
+				return cmp.Or(err, ctx.Err())
+			}
+		}
+		return nil
 	}
 	for e, err := range recordsFrom(ctx, tx, []byte{entryTag}) {
 		if err != nil {

@@ -51,7 +51,7 @@ func TestRepair(t *testing.T) {
 	}{
 		"entry":                          {drop(entryKey(2)), first, "entry 2 is missing", "all"},
 		"entry and its node":             {drop(entryKey(2), nodeKey(v+1, 2)), first, "entry 2 is missing", "all"},
-		"first entries":                  {drop(entryKey(1), entryKey(2)), first, "entry 1 is missing", "node, all"},
+		"first entries":                  {drop(entryKey(1), entryKey(2)), first, "entries 1 to 2 are missing", "node, all"},
 		"first entry":                    {drop(entryKey(1)), taken, "entry 1 is missing", "node, all"},
 		"entry taken back":               {drop(entryKey(3)), taken, "entry 3 is missing", "node, all"},
 		"entry taken back, and its node": {drop(entryKey(3), nodeKey(v, 3)), taken, "entry 3 is missing", "all"},
@@ -65,7 +65,7 @@ func TestRepair(t *testing.T) {
 		"no node": {rewritten(3, func(d *historyRecord) { d.Node = kv.NoNode }), taken, "about no node", "node, all"},
 		"undoes": {rewritten(4, func(d *historyRecord) { d.Undoes = 4 }), taken, "contradicts its place",
 			"node, all"},
-		"key far behind": {put(nodeKey(v, 9), nil), behind, "entry 6 is missing", "node"},
+		"key far behind": {put(nodeKey(v, 9), nil), behind, "entries 6 to 9 are missing", "node"},
 		"key of no node": {put(nodeKey(1<<20, 3), nil), "", "no entry for the key", ""},
 		"key of entry 0": {put(nodeKey(v, 0), nil), "", "no entry for the key", "node"},
 		"key":            {put([]byte("Dx"), []byte{9}), "", "an entry under 4478", "all"},
@@ -225,4 +225,26 @@ func FuzzParseDecision(f *testing.F) {
 			t.Fatalf("read back: got %+v, %v, want %+v", again, err, d)
 		}
 	})
+}
+
+// A gap between two entries is one problem, however long. Check ends with its context there.
+func TestCheckOfGaps(t *testing.T) {
+	s := loaded(t, 12, 60)
+	must.Do(t, s.Update(func(tx *kv.Tx) error {
+		return errors.Join(tx.Space(historySpace).Put(entryKey(1<<16), []byte{lostForm}),
+			tx.Space(historySpace).Put(entryKey(1<<62), []byte{lostForm}))
+	}))
+	ctx, cancel := context.WithCancel(t.Context())
+	var problems []string
+	err := s.View(func(tx *kv.Tx) error {
+		return Check(ctx, tx, func(p kv.Problem) {
+			if problems = append(problems, p.What); len(problems) == 2 {
+				cancel()
+			}
+		})
+	})
+	want := []string{"entries 1 to 65535 are missing", "entries 65537 to 4611686018427387903 are missing"}
+	if !slices.Equal(problems, want) || !errors.Is(err, context.Canceled) {
+		t.Errorf("got the problems %q and the error %v, want %q", problems, err, want)
+	}
 }

@@ -219,8 +219,8 @@ func Write(ctx context.Context, s *kv.Store, reqs []Request, opt Options) ([]Dec
 // decisions.
 //
 // If they fit, the cost does not depend on the size of the store. Otherwise a kv.Bulk writes them, which rewrites the
-// columns, the index on label, and the history. Memory holds the decisions: if they take more than the budget of the
-// store, about, the error is an ErrOptions.
+// columns, the index on label, and the history. Memory holds the decisions: if they take more than half the budget of
+// the store, about, the error is an ErrOptions.
 func WriteSteps(ctx context.Context, s *kv.Store, name func(w *StepWriter) error) ([]Decision, error) {
 	w, err := writeTogether(ctx, s, name)
 	if errors.Is(err, kv.ErrTxTooBig) {

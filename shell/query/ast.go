@@ -15,7 +15,7 @@ import (
 type Statement struct {
 	verb
 	writes bool
-	params int // the highest number of a parameter
+	params map[int]bool // the numbers of parameters
 
 	// rows are what it lists or counts: suspects, nodes, labels or history. A count has groups, and its order and limit
 	// are those of the groups.

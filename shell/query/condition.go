@@ -221,7 +221,10 @@ func (p *parser) literal() literal {
 		if l.number, err = strconv.Atoi(t.text); err != nil || l.number < 1 {
 			refuse("got $%s, want a parameter from $1")
 		}
-		p.params = max(p.params, l.number)
+		if p.params == nil {
+			p.params = map[int]bool{}
+		}
+		p.params[l.number] = true
 	default:
 		if integer, err := strconv.ParseInt(t.text, 10, 64); err == nil {
 			l.value = kv.ValueOf(integer)

@@ -3,11 +3,13 @@ package query
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // propertyNames are the names of all properties of nodes, sorted: the stored ones, and those that every store has.
@@ -56,14 +58,15 @@ func (q *query) index(ctx context.Context, s *Statement) (*Result, error) {
 		said = "dropped"
 		err = index.Drop(q.store, column.Name)
 	}
-	switch at := s.property.pos; {
-	case errors.Is(err, kv.ErrExists):
-		return nil, faultAt(at, "%s has an index already", s.property)
-	case errors.Is(err, kv.ErrNotFound):
-		return nil, faultAt(at, "%s has no index", s.property)
-	case errors.Is(err, kv.ErrNoColumn):
-		return nil, faultAt(at, "%s is not stored as a column: it needs no index", s.property)
-	case err != nil:
+	for of, says := range map[error]string{
+		kv.ErrExists: "%s has an index already", kv.ErrNotFound: "%s has no index",
+		kv.ErrNoColumn: "%s is not stored as a column: it needs no index",
+	} {
+		if errors.Is(err, of) {
+			err = &TextError{Pos: s.property.pos, Err: wording.Reworded(err, fmt.Sprintf(says, s.property))}
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
 	return recordOf([]field{

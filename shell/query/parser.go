@@ -28,7 +28,7 @@ type parser struct {
 	current token
 	wants   []string // what the grammar would accept at the current token, as errors call it
 	depth   int
-	params  int // the highest number of a parameter so far
+	params  map[int]bool // the numbers of parameters so far
 }
 
 // wantClass is how errors call a class.

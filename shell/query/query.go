@@ -120,8 +120,10 @@ func (s Statement) answer(ctx context.Context, tx *kv.Tx, store *kv.Store, opt O
 		return nil, errors.New("query: the zero Statement asks nothing: want one of Parse")
 	}
 	values, err := arguments(args)
-	if err == nil && len(args) > s.params {
-		err = fmt.Errorf("argument %d of %d is not used: the statement does not name $%[1]d", s.params+1, len(args))
+	for i := range args {
+		if err == nil && !s.params[i+1] {
+			err = fmt.Errorf("argument %d of %d is not used: the statement does not name $%[1]d", i+1, len(args))
+		}
 	}
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"iter"
 	"slices"
 	"sort"
@@ -173,7 +174,10 @@ func (s *surroundings) around(v kv.NodeID, hops int) iter.Seq2[kv.NodeID, error]
 					if err == nil && hops > 1 {
 						w.seen.Add(x)
 						if w.near = append(w.near, x); int64(len(w.near)-1) > most {
-							err = tooMany(most, hops)
+							var id string
+							if id, err = s.tx.ID(v); err == nil {
+								err = fmt.Errorf("node %s: %w", id, tooMany(most, hops))
+							}
 						}
 					}
 					if !yield(x, err) || err != nil {
@@ -219,7 +223,7 @@ func (q *query) shared(s *share) (func(v kv.NodeID) (kv.Class, error), error) {
 		if value = q.class(value, *s.class); value.Kind() != kv.KindString {
 			return nil, faultAt(s.class.pos, "got %s, want label, suggested or a class in single quotes", describe(value))
 		}
-		class := q.classOf(value)
+		class := q.classNumbers()(value)
 		return func(kv.NodeID) (kv.Class, error) { return class, nil }, nil
 	}
 	columns := q.columns // of the rows, which nodes do not have
@@ -239,22 +243,29 @@ func (q *query) shared(s *share) (func(v kv.NodeID) (kv.Class, error), error) {
 		return nil, err
 	}
 	var alone sync.Mutex // a reader is for one goroutine at a time
+	classOf := q.classNumbers()
 	return func(v kv.NodeID) (kv.Class, error) {
 		alone.Lock()
 		defer alone.Unlock()
 		value, err := reader.At(v)
-		return q.classOf(value), err
+		return classOf(value), err
 	}, nil
 }
 
-// classOf is the number of a class, one that no node has if the store does not have the class.
-func (q *query) classOf(value kv.Value) kv.Class {
-	if value.IsNull() {
-		return kv.NoClass
+// classNumbers returns the number of a class by its name, one that no node has if the store does not have the class.
+func (q *query) classNumbers() func(name kv.Value) kv.Class {
+	numbers := map[string]kv.Class{}
+	for k, name := range q.tx.Classes() {
+		numbers[name] = kv.Class(k)
 	}
-	classes := q.tx.Classes()
-	if i := slices.Index(classes, value.Str()); i >= 0 {
-		return kv.Class(i)
+	return func(name kv.Value) kv.Class {
+		class, known := numbers[name.Str()]
+		switch {
+		case name.IsNull():
+			return kv.NoClass
+		case !known:
+			return kv.Class(len(numbers))
+		}
+		return class
 	}
-	return kv.Class(len(classes))
 }

@@ -45,7 +45,11 @@ func addsUpTo(row []float64, whole, tolerance float64) bool {
 func normalizeRow(row []float64, classes []string, tolerance float64) (problem string) {
 	sum := 0.0
 	for j, p := range row {
-		if !(p >= 0 && p <= 1+sumTolerance) { // also if p is NaN
+		if math.IsNaN(p) {
+			return fmt.Sprintf("class %s has no number, want a probability from 0 to 1, or a row without any number for a node "+
+				"without predictions", classes[j])
+		}
+		if p < 0 || p > 1+sumTolerance {
 			return fmt.Sprintf("class %s is %v, want a probability from 0 to 1, or a word that these are logits", classes[j], p)
 		}
 		sum += p

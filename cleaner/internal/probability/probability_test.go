@@ -16,8 +16,8 @@ func TestNormalizeRow(t *testing.T) {
 		{"rounded up", []float64{0.334, 0.333, 0.3338}, ""},
 		{"rounded down", []float64{0.333, 0.333, 0.3334}, ""},
 		{"certain", []float64{0, 1, 0}, ""},
-		{"not a number", []float64{0.5, math.NaN(), 0.5}, "class b is NaN, want a probability from 0 to 1, or a word that " +
-			"these are logits"},
+		{"not a number", []float64{0.5, math.NaN(), 0.5}, "class b has no number, want a probability from 0 to 1, or a row " +
+			"without any number for a node without predictions"},
 		{"infinite", []float64{math.Inf(1), 0, 0},
 			"class a is +Inf, want a probability from 0 to 1, or a word that these are logits"},
 		{"negative", []float64{0.6, 0.5, -0.1},

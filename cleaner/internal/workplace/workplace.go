@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/internal/crc32c"
@@ -39,7 +41,16 @@ func Open(ctx context.Context, s *kv.Store, tx *kv.Tx) (*Place, error) {
 		return nil, err
 	}
 	results, done, err := s.Work(ctx)
-	return &Place{s.Scratch(), results, version, done}, err
+	if err != nil {
+		return nil, err
+	}
+	for k := range ops.MaxHops { // those of an earlier graph go
+		if mark, err := results.Get(markName(k + 1)); err == nil && !strings.HasPrefix(string(mark), version) {
+			os.Remove(filepath.Join(results.Path(), markName(k+1)))  //nolint:errcheck // they take room, no more
+			os.Remove(filepath.Join(results.Path(), arrayName(k+1))) //nolint:errcheck // as above
+		}
+	}
+	return &Place{s.Scratch(), results, version, done}, nil
 }
 
 // Reading finds the diagonals that jobs have kept of the same graph, and keeps nothing. It needs no closing.

@@ -117,6 +117,9 @@ func TestKeptIsOfTheSameGraph(t *testing.T) {
 		return errors.New("node 0 has no neighbours")
 	}))
 	in(t, s, func(p *Place, tx *kv.Tx) {
+		if files := kept(t, s); len(files) > 0 {
+			t.Errorf("got %v kept of the graph before", files)
+		}
 		want := must.Get(ops.ComputeDiagonals(t.Context(), tx, ops.Powers{Hops: 2}, ops.Options{}))(t)
 		for range 2 {
 			held := must.Get(p.Diagonals(t.Context(), tx, 2, ops.Options{}))(t)

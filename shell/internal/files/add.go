@@ -99,7 +99,9 @@ func (g *Graph) add(ctx context.Context, store *kv.Store, r Job, labelIndex bool
 			"memory: %w", g.Features, features, err)
 	}
 	if err == nil && g.Splits != "" && split.Indexed {
-		err = index.Create(ctx, store, "split") // that of the column before is gone with it
+		if err = index.Create(ctx, store, "split"); err != nil { // that of the column before is gone with it
+			err = fmt.Errorf("the import is done, but the index on split was not made again: %w", err)
+		}
 	}
 	if run != nil && err == nil {
 		r.say("%s", wording.Elsewhere(run.Run()))
