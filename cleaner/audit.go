@@ -252,18 +252,8 @@ func countJudgements(ctx context.Context, tx *kv.Tx, nodes kv.NodeID) (right, wr
 // ReadAudit tells where the audit of a store stands; nil before the first draw, and without a run. Draws whose node was
 // removed, or whose label something other than a decision has changed, are left out.
 func ReadAudit(ctx context.Context, tx *kv.Tx) (*Audit, error) {
-	r, err := readAuditRecord(tx)
-	if errors.Is(err, kv.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	of, err := r.answered(ctx, tx)
-	if errors.Is(err, ErrNotCleaned) { // the runs were lost
-		return nil, nil
-	}
-	if err != nil {
+	r, of, err := readAnswered(ctx, tx)
+	if of == nil || err != nil {
 		return nil, err
 	}
 	a, sample := of.Audit, of.sample
@@ -297,21 +287,22 @@ func ReadAudit(ctx context.Context, tx *kv.Tx) (*Audit, error) {
 	return a, err
 }
 
+// readAnswered reads the audit of a store; nil before the first draw, or if the runs were lost.
+func readAnswered(ctx context.Context, tx *kv.Tx) (r *auditRecord, of *answeredAudit, err error) {
+	if r, err = readAuditRecord(tx); err == nil {
+		of, err = r.answered(ctx, tx)
+	}
+	if errors.Is(err, kv.ErrNotFound) || errors.Is(err, ErrNotCleaned) {
+		return nil, nil, nil
+	}
+	return r, of, err
+}
+
 // ReadLook returns Audit.Look and Audit.Behind, 0 and false before the first draw. It reads the draws alone, as it is
 // asked around every decision.
 func ReadLook(ctx context.Context, tx *kv.Tx) (look int, behind bool, err error) {
-	r, err := readAuditRecord(tx)
-	if errors.Is(err, kv.ErrNotFound) {
-		return 0, false, nil
-	}
-	if err != nil {
-		return 0, false, err
-	}
-	of, err := r.answered(ctx, tx)
-	if errors.Is(err, ErrNotCleaned) {
-		return 0, false, nil
-	}
-	if err != nil {
+	_, of, err := readAnswered(ctx, tx)
+	if of == nil || err != nil {
 		return 0, false, err
 	}
 	return of.Look, of.Behind, nil
