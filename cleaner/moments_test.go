@@ -9,7 +9,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/cleaner/paper"
-	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/internal/testing/kvtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/moments"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
@@ -21,7 +20,7 @@ import (
 func swept(t *testing.T, sweep *moments.Sweep, bare bool) *kv.Store {
 	t.Helper()
 	p := newPlanted(3, 64)
-	s := must.Get(index.Open(p.loadDir(t), kv.Options{MemoryBudget: 64 << 20, OnRead: sweep.OnRead}))(t)
+	s := sweep.Open(t, p.loadDir(t))
 	endSound(t, s)
 	if !bare {
 		p.predict(t, s)

@@ -58,16 +58,19 @@ func (q *query) index(ctx context.Context, s *Statement) (*Result, error) {
 		said = "dropped"
 		err = index.Drop(q.store, column.Name)
 	}
-	for of, says := range map[error]string{
-		kv.ErrExists: "%s has an index already", kv.ErrNotFound: "%s has no index",
-		kv.ErrNoColumn: "%s is not stored as a column: it needs no index",
-	} {
-		if errors.Is(err, of) {
-			err = &TextError{Pos: s.property.pos, Err: wording.Reworded(err, fmt.Sprintf(says, s.property))}
-		}
-	}
-	if err != nil {
+	says := ""
+	switch {
+	case errors.Is(err, kv.ErrExists):
+		says = "%s has an index already"
+	case errors.Is(err, kv.ErrNotFound):
+		says = "%s has no index"
+	case errors.Is(err, kv.ErrNoColumn):
+		says = "%s is not stored as a column: it needs no index"
+	case err != nil:
 		return nil, err
+	}
+	if says != "" {
+		return nil, &TextError{Pos: s.property.pos, Err: wording.Reworded(err, fmt.Sprintf(says, s.property))}
 	}
 	return recordOf([]field{
 		{name: "index", kind: kv.KindString, value: kv.ValueOf(column.Name)},

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/internal/testing/kvtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/moments"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
@@ -33,9 +32,7 @@ func auditedGraph() kvtest.Graph {
 // TestMoments has each read of each statement fail once, at every place of the code, and its context end there.
 func TestMoments(t *testing.T) {
 	sweep := moments.New("shell/query")
-	store := must.Get(index.Open(kvtest.LoadDir(t, auditedGraph()),
-		kv.Options{MemoryBudget: 64 << 20, OnRead: sweep.OnRead}))(t)
-	t.Cleanup(func() { must.Do(t, store.Close()) })
+	store := sweep.Open(t, kvtest.LoadDir(t, auditedGraph()))
 	opt := Options{Workers: 1, Who: "ann", Rescores: true}
 	opt.Confirm = func(context.Context, Question) (bool, error) { return true, nil }
 	ask := func(ctx context.Context, text string) (any, error) {

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -35,6 +36,14 @@ type Sweep struct {
 
 // New is a sweep over the places of rooms, such as "cleaner": each stack of their functions is a place.
 func New(rooms ...string) *Sweep { return &Sweep{rooms: rooms, frames: map[uintptr]string{}} }
+
+// Open opens a store whose reads the sweep lets fail, and closes it at the end of the test.
+func (s *Sweep) Open(t *testing.T, dir string) *kv.Store {
+	t.Helper()
+	store := must.Get(index.Open(dir, kv.Options{MemoryBudget: 64 << 20, OnRead: s.OnRead}))(t)
+	t.Cleanup(func() { must.Do(t, store.Close()) })
+	return store
+}
 
 // OnRead is for the options of the store.
 func (s *Sweep) OnRead() error {

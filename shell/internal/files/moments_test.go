@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/internal/testing/moments"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
@@ -20,8 +19,7 @@ func TestMoments(t *testing.T) {
 	sweep := moments.New("shell/internal/files")
 	written := papers.Cleaned(t)
 	must.Do(t, written.Close())
-	store := must.Get(index.Open(written.Dir(), kv.Options{MemoryBudget: 64 << 20, OnRead: sweep.OnRead}))(t)
-	t.Cleanup(func() { must.Do(t, store.Close()) })
+	store := sweep.Open(t, written.Dir())
 	dir, job := t.TempDir(), Job{Memory: 1 << 20}
 	file := func(name, text string) string {
 		path := filepath.Join(dir, name)

@@ -8,11 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/internal/testing/moments"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
-	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // TestMoments has each read of each page fail once, at every place of the code, and its context end there.
@@ -20,8 +18,7 @@ func TestMoments(t *testing.T) {
 	sweep := moments.New("shell/internal/web", "shell/internal/survey")
 	written := papers.Cleaned(t)
 	must.Do(t, written.Close())
-	store := must.Get(index.Open(written.Dir(), kv.Options{MemoryBudget: 64 << 20, OnRead: sweep.OnRead}))(t)
-	t.Cleanup(func() { must.Do(t, store.Close()) })
+	store := sweep.Open(t, written.Dir())
 	c := serve(t, store, nil).browser()
 	exec(t, store, "ann", "relabel p1 'Theory'")
 	exec(t, store, "ann", "audit draw 5")
